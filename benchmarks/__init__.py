@@ -1,0 +1,1 @@
+"""Timings and stress runs: figures, not tests. `make bench` runs them all."""

@@ -1,0 +1,17 @@
+"""Run every benchmark, or those named: `python -m benchmarks decode regions`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+BENCHMARKS = {
+    "startup": "how fast `--help` answers",
+    "decode": "sampled frames against OpenCV, memory against length",
+    "regions": "region-sequences against the literal transcription, and how cost grows",
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or BENCHMARKS:
+        print(f"\n== {name}: {BENCHMARKS.get(name, 'on its own')}", flush=True)
+        importlib.import_module(f"benchmarks.{name}").run()

@@ -1,0 +1,55 @@
+"""The command line: one verb a file, each a thin call into one function.
+
+A verb's module is imported only when that verb runs, and imports its heavy
+parts inside the function, so `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from densevidcap import __version__
+from densevidcap.errors import DenseVidCapError
+
+VERBS = {
+    "frames": "Sample a clip's frames: times, contact sheet, sound.",
+    "prepare": "Turn a captioned corpus into a manifest.",
+    "lexicon": "Build the lexicon of a corpus from its captions.",
+}
+"""Verb to one-line help, in the order of the pipeline."""
+
+
+class VerbGroup(click.Group):
+    """A click group that finds the verb `x` in the module `densevidcap.cli.x`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"densevidcap.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="densevidcap")
+def root() -> None:
+    """Describe a clip with several different sentences, each tied to what it is about."""
+
+
+def main() -> None:
+    """Entry point: errors the user can act on become one line and exit code 1."""
+    try:
+        root()
+    except DenseVidCapError as error:
+        click.echo(f"densevidcap: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,164 @@
+"""What the stages hand to each other. Shape letters: T frames, R regions, W words, D features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+UInt8Array = npt.NDArray[np.uint8]
+FloatArray = npt.NDArray[np.float32]
+TimeArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames sampled from one clip, in time order."""
+
+    images: UInt8Array
+    """(T, H, W, 3) RGB."""
+    times: TimeArray
+    """(T,) seconds from the clip's start, non-decreasing."""
+
+    def __post_init__(self) -> None:
+        if self.images.ndim != 4 or self.images.shape[-1] != 3:
+            raise ValueError(f"images must be (T, H, W, 3), not {self.images.shape}")
+        if self.times.shape != self.images.shape[:1]:
+            raise ValueError("one time per frame is needed")
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in fractions of the frame, so that it fits the frame at any size."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.left < self.right <= 1 and 0 <= self.top < self.bottom <= 1):
+            raise ValueError(f"not a box inside the frame: {self}")
+
+    def contains(self, x: float, y: float) -> bool:
+        return self.left <= x <= self.right and self.top <= y <= self.bottom
+
+    def iou(self, other: Box) -> float:
+        """Intersection over union."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        if width <= 0 or height <= 0:
+            return 0.0
+        shared = width * height
+        return shared / (self.area + other.area - shared)
+
+    @property
+    def area(self) -> float:
+        return (self.right - self.left) * (self.bottom - self.top)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Regions of a frame: windows of `window` x `window` cells, `stride` apart, on the CNN's map.
+
+    Region r stands in row r // columns and column r % columns.
+    """
+
+    map_rows: int
+    map_columns: int
+    window: int
+    stride: int
+
+    def __post_init__(self) -> None:
+        if min(self.map_rows, self.map_columns, self.window, self.stride) < 1:
+            raise ValueError(f"sizes must be at least 1: {self}")
+        if self.window > min(self.map_rows, self.map_columns):
+            raise ValueError(f"the window is larger than the map: {self}")
+
+    @property
+    def rows(self) -> int:
+        return (self.map_rows - self.window) // self.stride + 1
+
+    @property
+    def columns(self) -> int:
+        return (self.map_columns - self.window) // self.stride + 1
+
+    def __len__(self) -> int:
+        return self.rows * self.columns
+
+    def box(self, region: int) -> Box:
+        """The part of the frame under the region's window."""
+        row, column = divmod(region, self.columns)
+        if not (0 <= row < self.rows):
+            raise IndexError(f"region {region} of {len(self)}")
+        top, left = row * self.stride, column * self.stride
+        return Box(
+            left / self.map_columns,
+            top / self.map_rows,
+            (left + self.window) / self.map_columns,
+            (top + self.window) / self.map_rows,
+        )
+
+    def centre(self, region: int) -> tuple[float, float]:
+        """(x, y) of the region's middle, in fractions of the frame."""
+        box = self.box(region)
+        return (box.left + box.right) / 2, (box.top + box.bottom) / 2
+
+    def neighbours(self) -> npt.NDArray[np.bool_]:
+        """(R, R): whether two regions touch, diagonals and the region itself included."""
+        row, column = np.divmod(np.arange(len(self)), self.columns)
+        apart = np.maximum(abs(row[:, None] - row), abs(column[:, None] - column))
+        return np.asarray(apart <= 1)
+
+
+@dataclass(frozen=True)
+class FrameGrid:
+    """What the Lexical-FCN sees in a clip: every region's words and features."""
+
+    grid: Grid
+    times: TimeArray
+    """(T,) seconds."""
+    probabilities: FloatArray
+    """(T, R, W): P(word | region)."""
+    features: FloatArray
+    """(T, R, D), not normalised."""
+
+    def __post_init__(self) -> None:
+        expected = (len(self.times), len(self.grid))
+        for name in ("probabilities", "features"):
+            shape = getattr(self, name).shape
+            if len(shape) != 3 or shape[:2] != expected:
+                raise ValueError(f"{name} must start with (T, R) = {expected}, not {shape}")
+
+
+@dataclass(frozen=True)
+class RegionSequence:
+    """A region that moves through the frames: one region in each frame of its span."""
+
+    grid: Grid
+    frames: tuple[int, ...]
+    """Indices of consecutive frames."""
+    regions: tuple[int, ...]
+    """The region in each of these frames."""
+    times: tuple[float, ...]
+    """Seconds, one for each of these frames."""
+
+    def __post_init__(self) -> None:
+        if not self.frames or not (len(self.frames) == len(self.regions) == len(self.times)):
+            raise ValueError("a region-sequence has one region and one time for each of its frames")
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        return tuple(self.grid.box(region) for region in self.regions)
+
+    @property
+    def start(self) -> float:
+        return self.times[0]
+
+    @property
+    def end(self) -> float:
+        return self.times[-1]
