@@ -1,0 +1,162 @@
+"""`densevidcap prepare`: a captioned corpus as a manifest."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from densevidcap.data.manifest import ClipRecord
+
+_PATH = click.Path(path_type=Path)
+_OUT = click.option("--out", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz.")
+_VIDEOS = click.option("--videos", type=_PATH, help="Folder of videos named by clip id.")
+_FRAMES = click.option("--frames", type=_PATH, help="Folder of frame folders named by clip id.")
+_SKIP_MISSING = click.option(
+    "--skip-missing", is_flag=True, help="Leave out clips without a file instead of failing."
+)
+
+
+@click.group()
+def command() -> None:
+    """Turn a captioned corpus into a manifest."""
+
+
+@command.command()
+@click.option("--annotations", type=_PATH, help="train_val_videodatainfo.json or the like, or .gz.")
+@click.option("--shards", type=_PATH, help="Folder of tar shards; annotations are in them.")
+@_VIDEOS
+@_FRAMES
+@click.option("--categories", type=_PATH, help="category.txt, if yours is not the official one.")
+@_SKIP_MISSING
+@_OUT
+def msrvtt(
+    annotations: Path | None,
+    shards: Path | None,
+    videos: Path | None,
+    frames: Path | None,
+    categories: Path | None,
+    skip_missing: bool,
+    out: Path,
+) -> None:
+    """MSR-VTT, from its official JSON, tar shards, or both.
+
+    Without --shards, --videos or --frames the manifest holds captions only.
+    """
+    from densevidcap.data.msrvtt import CATEGORIES, read_annotations, read_categories, read_shards
+
+    names = read_categories(categories) if categories else CATEGORIES
+    if annotations is None:
+        if shards is None:
+            raise click.UsageError("Give --annotations, --shards or both.")
+        _write(out, read_shards(shards, names))
+        return
+    records = read_annotations(annotations, names)
+    _write(out, _with_sources(records, videos, frames, shards, skip_missing))
+
+
+@command.command()
+@click.option(
+    "--annotations",
+    type=_PATH,
+    required=True,
+    help="AllVideoDescriptions.txt or the corpus's CSV, or .gz.",
+)
+@_VIDEOS
+@_FRAMES
+@_SKIP_MISSING
+@_OUT
+def msvd(
+    annotations: Path, videos: Path | None, frames: Path | None, skip_missing: bool, out: Path
+) -> None:
+    """MSVD, with the usual 1200/100/670 split.
+
+    Without --videos or --frames the manifest holds captions only.
+    """
+    from densevidcap.data.msvd import read_descriptions
+
+    records = read_descriptions(annotations)
+    _write(out, _with_sources(records, videos, frames, None, skip_missing))
+
+
+@command.command()
+@click.argument("table", metavar="TABLE", type=_PATH)
+@click.option("--videos", type=_PATH, help="Where the table's paths start; else its own folder.")
+@_SKIP_MISSING
+@_OUT
+def table(table: Path, videos: Path | None, skip_missing: bool, out: Path) -> None:
+    """Your own TABLE: .csv, .tsv or .jsonl, one caption a row.
+
+    It needs a column of files (video, path, file, ...) and one of sentences
+    (caption, sentence, text, ...); id, category and split are optional.
+    """
+    from densevidcap.data.tables import read_table
+
+    _write(out, read_table(table, videos, skip_missing))
+
+
+def _with_sources(
+    records: Iterator[ClipRecord],
+    videos: Path | None,
+    frames: Path | None,
+    shards: Path | None,
+    skip_missing: bool,
+) -> Iterator[ClipRecord]:
+    from densevidcap.data.sources import (
+        attach_sources,
+        find_frame_folders,
+        find_shard_members,
+        find_videos,
+    )
+
+    finders = ((videos, find_videos), (frames, find_frame_folders), (shards, find_shard_members))
+    given = [(place, find) for place, find in finders if place is not None]
+    if not given:
+        return records
+    if len(given) > 1:
+        raise click.UsageError("Give only one of --videos, --frames and --shards.")
+    ((place, find),) = given
+    return attach_sources(records, find(place), place, skip_missing)
+
+
+def _write(out: Path, records: Iterable[ClipRecord]) -> None:
+    """Write the manifest and tell what is in it."""
+    from rich.console import Console
+    from rich.progress import track
+    from rich.table import Column, Table
+
+    from densevidcap.data.manifest import write_manifest
+
+    clips: Counter[str] = Counter()
+    captions: Counter[str] = Counter()
+    categories: defaultdict[str, set[str]] = defaultdict(set)
+
+    def count(records: Iterable[ClipRecord]) -> Iterator[ClipRecord]:
+        for record in records:
+            clips[record.split] += 1
+            captions[record.split] += len(record.captions)
+            if record.category is not None:
+                categories[record.split].add(record.category)
+            yield record
+
+    started = time.perf_counter()
+    watched = track(
+        count(records), "Reading clips", total=None, console=Console(stderr=True), transient=True
+    )
+    total = write_manifest(out, watched)
+    seconds = time.perf_counter() - started
+
+    figures = (Column(name, justify="right") for name in ("clips", "captions", "categories"))
+    summary = Table("split", *figures)
+    for split in clips:
+        summary.add_row(
+            split, f"{clips[split]:,}", f"{captions[split]:,}", str(len(categories[split]))
+        )
+    console = Console()
+    console.print(summary)
+    console.print(f"{total:,} clips in {out}, {seconds:.1f} s", soft_wrap=True)

@@ -1,0 +1,121 @@
+"""The lexicon: the words that the Lexical-FCN looks for in regions (the paper's Section 3.1.2)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from densevidcap.data.text import tokenise
+from densevidcap.data.text_files import read_json, replace_text
+from densevidcap.errors import CorpusError
+
+FUNCTION_WORDS = frozenset({"is", "are", "at", "on", "in", "with", "and", "to"})
+"""The eight words that the paper leaves out by name."""
+
+Tagger = Callable[[Sequence[Sequence[str]]], Iterable[Sequence[str]]]
+"""Gives the words of each sentence their universal part-of-speech tags (NOUN, VERB, ...)."""
+
+
+@dataclass(frozen=True)
+class LexiconEntry:
+    word: str
+    count: int
+    """Occurrences in all captions."""
+    videos: int
+    """Videos with at least one caption that has the word."""
+    pos: str
+    """The part of speech that most of its occurrences have."""
+
+
+class Lexicon:
+    """Words by falling count. A word's place is its place in every (W,) axis of the project."""
+
+    def __init__(self, entries: Iterable[LexiconEntry]) -> None:
+        self.entries = tuple(sorted(entries, key=lambda entry: (-entry.count, entry.word)))
+        self.words: tuple[str, ...] = tuple(entry.word for entry in self.entries)
+        self.index: dict[str, int] = {word: place for place, word in enumerate(self.words)}
+        if len(self.index) < len(self.words):
+            raise ValueError("a lexicon's words must differ")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def find(self, sentence: str) -> list[int]:
+        """The places of the sentence's words, each once, in the sentence's order."""
+        known = (self.index.get(word) for word in tokenise(sentence))
+        return list(dict.fromkeys(place for place in known if place is not None))
+
+    def label(self, captions: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """(W,): which words any of the captions has."""
+        labels = np.zeros(len(self), dtype=np.bool_)
+        for caption in captions:
+            labels[self.find(caption)] = True
+        return labels
+
+    def save(self, path: Path | str) -> None:
+        with replace_text(Path(path)) as stream:
+            rows = (json.dumps(asdict(entry), ensure_ascii=False) for entry in self.entries)
+            stream.write("[\n" + ",\n".join(rows) + "\n]\n")
+
+    @classmethod
+    def load(cls, path: Path | str) -> Lexicon:
+        rows = read_json(Path(path))
+        try:
+            return cls(LexiconEntry(**row) for row in rows)
+        except (TypeError, ValueError) as error:
+            raise CorpusError(
+                f"{path}: not a lexicon ({error}); make one with: densevidcap lexicon"
+            ) from error
+
+
+def build_lexicon(
+    captions: Mapping[str, Sequence[str]],
+    tag: Tagger,
+    *,
+    min_count: int = 5,
+    min_videos: int = 1,
+    pos: Collection[str] | None = None,
+) -> Lexicon:
+    """The lexicon of videos' captions: all but the function words, if frequent enough.
+
+    `captions` are those of each video, by its id. `pos` limits the parts of
+    speech; the paper's words "may belong to any part of sentences", so None
+    keeps all.
+    """
+    sentences = Counter(
+        tuple(tokenise(caption)) for of_video in captions.values() for caption in of_video
+    )
+    videos = Counter(
+        word
+        for of_video in captions.values()
+        for word in {word for caption in of_video for word in tokenise(caption)}
+    )
+    # Captions repeat ("a man is talking"), and tagging is slow: tag each once, count it often.
+    tags: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (words, repeats), parts in zip(sentences.items(), tag(list(sentences)), strict=True):
+        for word, part in zip(words, parts, strict=True):
+            tags[word][part] += repeats
+
+    entries = (
+        LexiconEntry(word, parts.total(), videos[word], _majority(parts))
+        for word, parts in tags.items()
+        if word not in FUNCTION_WORDS
+    )
+    return Lexicon(
+        entry
+        for entry in entries
+        if entry.count >= min_count
+        and entry.videos >= min_videos
+        and (pos is None or entry.pos in pos)
+    )
+
+
+def _majority(parts: Counter[str]) -> str:
+    """The most frequent part of speech; of equals the first by name, so that builds repeat."""
+    return min(parts, key=lambda part: (-parts[part], part))

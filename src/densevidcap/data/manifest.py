@@ -1,0 +1,111 @@
+"""The manifest: a captioned corpus as JSON lines, one clip a line, whatever it came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TypeGuard
+
+from densevidcap.data.text_files import open_text, replace_text
+from densevidcap.errors import CorpusError
+
+
+@dataclass(frozen=True)
+class ClipRecord:
+    """One clip of a corpus and what people said of it."""
+
+    id: str
+    source: str | None
+    """A video, a folder of frames, or a shard's member such as `train-000.tar::video12`.
+
+    None if only the captions are there."""
+    captions: tuple[str, ...]
+    category: str | None
+    split: str
+
+    def __post_init__(self) -> None:
+        for name in ("id", "split"):
+            if not _is_word(getattr(self, name)):
+                raise ValueError(f"'{name}' must be a non-empty string")
+        for name in ("source", "category"):
+            if getattr(self, name) is not None and not _is_word(getattr(self, name)):
+                raise ValueError(f"'{name}' must be a non-empty string or null")
+        if not all(_is_word(caption) for caption in self.captions):
+            raise ValueError("'captions' must be a list of non-empty strings")
+
+
+def read_manifest(path: Path | str) -> Iterator[ClipRecord]:
+    """Stream the clips of a manifest; relative sources are resolved against its folder."""
+    path = Path(path)
+    line_of: dict[str, int] = {}
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = _parse(line, path.parent)
+            except ValueError as error:
+                raise CorpusError(f"{path}:{number}: {error}; see docs/data.md") from error
+            if record.id in line_of:
+                raise CorpusError(
+                    f"{path}:{number}: clip '{record.id}' stands already in line "
+                    f"{line_of[record.id]}; keep one line with the captions of both"
+                )
+            line_of[record.id] = number
+            yield record
+
+
+def write_manifest(path: Path | str, records: Iterable[ClipRecord]) -> int:
+    """Write all records or, if one of them fails, nothing; return how many there were.
+
+    Sources below the manifest's folder are written relative to it, so that a
+    corpus can be moved as one folder; all others become absolute.
+    """
+    path = Path(path)
+    folder = path.absolute().parent
+    seen: set[str] = set()
+    with replace_text(path) as stream:
+        for record in records:
+            if record.id in seen:
+                raise CorpusError(f"{path}: clip '{record.id}' comes twice; clips need unique ids")
+            seen.add(record.id)
+            row = asdict(record) | {"source": _portable(record.source, folder)}
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return len(seen)
+
+
+_FIELDS = tuple(field.name for field in fields(ClipRecord))
+
+
+def _parse(line: str, folder: Path) -> ClipRecord:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
+    if not isinstance(row, dict):
+        raise ValueError("a line must be a JSON object")
+    if unknown := row.keys() - set(_FIELDS):
+        raise ValueError(f"unknown field '{min(unknown)}'; the fields are {', '.join(_FIELDS)}")
+    for name in ("id", "captions", "split"):
+        if name not in row:
+            raise ValueError(f"'{name}' is missing")
+    if not isinstance(row["captions"], list):
+        raise ValueError("'captions' must be a list of non-empty strings")
+    source = row.get("source")
+    if _is_word(source):
+        source = str(folder / source)
+    return ClipRecord(row["id"], source, tuple(row["captions"]), row.get("category"), row["split"])
+
+
+def _is_word(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _portable(source: str | None, folder: Path) -> str | None:
+    if source is None:
+        return None
+    absolute = Path(source).absolute()
+    inside = absolute.is_relative_to(folder) and absolute != folder
+    return str(absolute.relative_to(folder) if inside else absolute)

@@ -1,0 +1,73 @@
+"""Sentences as words, and the language model's vocabulary."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from densevidcap.data.text_files import read_json, replace_text
+from densevidcap.errors import CorpusError
+
+# Letters and digits of any script; an apostrophe or hyphen between them joins ("don't", "t-shirt").
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+
+
+def tokenise(sentence: str) -> list[str]:
+    """The words of a sentence, in lower case and without punctuation."""
+    return _WORD.findall(sentence.lower().replace("’", "'"))
+
+
+class Vocabulary:
+    """The words a language model can say, each with its number; the first four are signs."""
+
+    SIGNS = ("<pad>", "<bos>", "<eos>", "<unk>")
+    PAD, BOS, EOS, UNK = range(4)
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words: tuple[str, ...] = (*self.SIGNS, *words)
+        self._index = {word: index for index, word in enumerate(self.words)}
+        if len(self._index) < len(self.words):
+            raise ValueError("a vocabulary's words must differ from each other and from its signs")
+
+    @classmethod
+    def build(cls, sentences: Iterable[str], min_count: int = 1) -> Vocabulary:
+        """The words that occur at least `min_count` times, by falling count, then by spelling."""
+        counts = Counter(word for sentence in sentences for word in tokenise(sentence))
+        kept = (word for word, count in counts.items() if count >= min_count)
+        return cls(sorted(kept, key=lambda word: (-counts[word], word)))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._index
+
+    def encode(self, sentence: str) -> list[int]:
+        """`<bos>`, a number for each word (`<unk>` for strangers), `<eos>`."""
+        words = (self._index.get(word, self.UNK) for word in tokenise(sentence))
+        return [self.BOS, *words, self.EOS]
+
+    def decode(self, numbers: Sequence[int]) -> str:
+        """The sentence up to the first `<eos>`, without `<bos>` and `<pad>`."""
+        words = []
+        for number in numbers:
+            if number == self.EOS:
+                break
+            if number not in (self.PAD, self.BOS):
+                words.append(self.words[number])
+        return " ".join(words)
+
+    def save(self, path: Path | str) -> None:
+        with replace_text(Path(path)) as stream:
+            json.dump({"words": self.words[len(self.SIGNS) :]}, stream, ensure_ascii=False)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Vocabulary:
+        content = read_json(Path(path))
+        try:
+            return cls(content["words"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorpusError(f"{path}: not a saved vocabulary; build it again") from error
