@@ -108,11 +108,15 @@ class Grid:
         box = self.box(region)
         return (box.left + box.right) / 2, (box.top + box.bottom) / 2
 
-    def neighbours(self) -> npt.NDArray[np.bool_]:
-        """(R, R): whether two regions touch, diagonals and the region itself included."""
+    def steps(self) -> npt.NDArray[np.intp]:
+        """(R, R): how many steps to a neighbour lead from one region to another."""
         row, column = np.divmod(np.arange(len(self)), self.columns)
         apart = np.maximum(abs(row[:, None] - row), abs(column[:, None] - column))
-        return np.asarray(apart <= 1)
+        return np.asarray(apart)
+
+    def neighbours(self) -> npt.NDArray[np.bool_]:
+        """(R, R): whether two regions touch, diagonals and the region itself included."""
+        return self.steps() <= 1
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,218 @@
+"""What makes a region-sequence good: informative, diverse, coherent (Eq. 4-5, section 3.2.3).
+
+A sequence A is a set of sites (frame, region), and R(A) = w_v . [f_inf(A), f_div(A), f_coh(A)]:
+
+    f_inf(A) = sum_w p^w                    p^w is the maximum of p^w over A's regions
+    f_div(A) = sum_i KL(p_i || q)           q is A's p^w, p_i that of the i-th sequence already
+                                            chosen, both smoothed and normalised over the lexicon
+    f_coh(A) = sum_{r, s in A} <x_r, x_s>   over pairs of different regions, x of unit length
+
+with f(empty) = 0. The paper prints f_coh for the newest region alone: the gain of this one.
+
+f_inf is monotone and submodular. f_coh is supermodular where features are not negative, and f_div
+is neither monotone nor submodular, so the promises of greedy and lazy search hold for f_inf alone.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from densevidcap.records import FloatArray, FrameGrid
+
+IndexArray = npt.NDArray[np.intp]
+Float64Array = npt.NDArray[np.float64]
+Scaling = Literal["clip", "paper"]
+
+THRESHOLD = 0.1
+"""theta of Eq. 10: a word of a sentence counts from this probability on."""
+
+SMOOTHING = 1e-6
+"""Added to each word's probability before they are normalised to a distribution."""
+
+
+class Weights(NamedTuple):
+    """w_v: how much each term of the objective counts; none may be negative."""
+
+    informative: float = 1.0
+    diverse: float = 1.0
+    coherent: float = 1.0
+
+
+EQUAL_WEIGHTS = Weights()
+"""Where the paper's learning of w_v starts."""
+
+
+def informativeness(pooled: FloatArray, words: IndexArray | None = None) -> FloatArray:
+    """f_inf of max-pooled probabilities (C, W), over the lexicon or a sentence's words (Eq. 10)."""
+    if words is None:
+        return _dots(pooled, np.ones(pooled.shape[1], np.float32))
+    said = pooled[:, words]
+    return np.asarray(np.where(said >= THRESHOLD, said, 0).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The word distributions p_i of the sequences already chosen.
+
+    sum_i KL(p_i || q) = sum_i p_i . log p_i - (sum_i p_i) . log q, so only two sums are kept and a
+    candidate costs one dot product, however many sequences there are.
+    """
+
+    total: FloatArray
+    """(W,): sum_i p_i."""
+    negative_entropy: float = 0.0
+    """sum_i p_i . log p_i."""
+    count: int = 0
+
+    def with_sequence(self, pooled: FloatArray) -> Chosen:
+        """And one more, by its max-pooled probabilities (W,)."""
+        p = pooled.astype(np.float64) + SMOOTHING
+        p /= p.sum()
+        return Chosen(
+            self.total + p.astype(np.float32),
+            self.negative_entropy + float(p @ np.log(p)),
+            self.count + 1,
+        )
+
+    def divergence(self, pooled: FloatArray, mass: FloatArray) -> Float64Array:
+        """f_div (C,) of candidates' max-pooled probabilities (C, W), which sum to `mass` (C,)."""
+        if not self.count:
+            return np.zeros(len(pooled))
+        log_q = pooled + np.float32(SMOOTHING)
+        np.log(log_q, out=log_q)
+        log_mass = np.log(mass.astype(np.float64) + SMOOTHING * pooled.shape[1])
+        return np.asarray(self.negative_entropy - _dots(log_q, self.total) + self.count * log_mass)
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Sites selected so far, with the running sums that make the next gain cheap."""
+
+    sites: tuple[tuple[int, int], ...]
+    """(frame, region), in order of selection."""
+    terms: Float64Array
+    """(3,): f_inf, f_div, f_coh."""
+    pooled: FloatArray
+    """(W,): the maximum of each word's probability."""
+    direction: FloatArray
+    """(D,): the sum of unit features; f_coh gains <x, direction> when x joins."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """The ways to extend a subset by one of C regions of a frame, computed together."""
+
+    subset: Subset
+    frame: int
+    regions: IndexArray
+    """(C,): the candidates."""
+    pooled: FloatArray
+    """(C, W): the subset's `pooled` with each candidate."""
+    features: FloatArray
+    """(C, D): the candidates' features."""
+    lengths: FloatArray
+    """(C,): these features' norms."""
+    terms: Float64Array
+    """(C, 3): the subset's `terms` with each candidate."""
+    term_gains: Float64Array
+    """(C, 3): what each candidate adds to each term, on the objective's scales."""
+    gains: Float64Array
+    """(C,): the marginal gain L(w_v; r) of each candidate (Eq. 7)."""
+
+    def take(self, candidate: int) -> Subset:
+        """The subset with this candidate in it."""
+        return Subset(
+            (*self.subset.sites, (self.frame, int(self.regions[candidate]))),
+            self.terms[candidate],
+            self.pooled[candidate],
+            self.subset.direction + self.features[candidate] / self.lengths[candidate],
+        )
+
+    def take_best(self) -> Subset:
+        """The subset with the candidate of highest gain; of equals, the first."""
+        return self.take(int(np.argmax(self.gains)))
+
+
+class Objective:
+    """R(A) for one clip, given the sequences that have been chosen from it (Eq. 4-5)."""
+
+    def __init__(
+        self,
+        clip: FrameGrid,
+        weights: Weights = EQUAL_WEIGHTS,
+        *,
+        scaling: Scaling = "clip",
+        words: IndexArray | None = None,
+    ) -> None:
+        """`words` are those that f_inf counts: a sentence's, or the whole lexicon if None.
+
+        Scaling `paper` takes the terms as printed. Scaling `clip` makes f_inf a share of what the
+        whole clip has, f_coh the mean cosine of a full sequence's pairs and f_div the mean over the
+        chosen sequences, so that a weight means the same for any clip, lexicon and k.
+        """
+        if min(weights) < 0:
+            raise ValueError(f"weights must not be negative: {weights}")
+        self.clip = clip
+        self.weights = weights
+        self.scaling = scaling
+        self.words = words
+        self.frames, self.regions, lexicon = clip.probabilities.shape
+        self.chosen = Chosen(np.zeros(lexicon, np.float32))
+        # einsum squares without a second array as large as the features.
+        squares = np.einsum("trd,trd->tr", clip.features, clip.features)
+        self._lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
+        everything = clip.probabilities.max(axis=(0, 1))
+        self._attainable = float(informativeness(everything[None], words)[0])
+
+    @property
+    def scales(self) -> Float64Array:
+        """(3,): what each term is divided by."""
+        if self.scaling == "paper":
+            return np.ones(3)
+        pairs = self.frames * (self.frames - 1) // 2
+        return np.array([self._attainable or 1.0, max(self.chosen.count, 1), max(pairs, 1)])
+
+    def beside(self, sequence: Subset) -> Objective:
+        """The objective of the next sequence, now that this one is chosen."""
+        following = copy(self)
+        following.chosen = self.chosen.with_sequence(sequence.pooled)
+        return following
+
+    def empty(self) -> Subset:
+        pooled = np.zeros(self.clip.probabilities.shape[2], np.float32)
+        direction = np.zeros(self.clip.features.shape[2], np.float32)
+        return Subset((), np.zeros(3), pooled, direction)
+
+    def extend(self, subset: Subset, frame: int, regions: IndexArray) -> Extension:
+        """What each of `regions` (C,) of a frame would add to the subset."""
+        pooled = np.maximum(self.clip.probabilities[frame, regions], subset.pooled)
+        features = self.clip.features[frame, regions]
+        lengths = self._lengths[frame, regions]
+        mass = informativeness(pooled)
+        terms = np.empty((len(regions), 3))
+        terms[:, 0] = mass if self.words is None else informativeness(pooled, self.words)
+        terms[:, 1] = self.chosen.divergence(pooled, mass)
+        terms[:, 2] = subset.terms[2] + _dots(features, subset.direction) / lengths
+        term_gains = (terms - subset.terms) / self.scales
+        gains = term_gains @ np.array(self.weights)
+        return Extension(
+            subset, frame, regions, pooled, features, lengths, terms, term_gains, gains
+        )
+
+    def value(self, subset: Subset) -> float:
+        """R(A)."""
+        return float(subset.terms / self.scales @ np.array(self.weights))
+
+
+def _dots(rows: FloatArray, vector: FloatArray) -> FloatArray:
+    """(C,): each row's dot product with the vector.
+
+    As C products of vectors: a single one with the matrix rounds equal rows differently by their
+    place in it, and ties would no longer be ties.
+    """
+    return np.asarray((rows[:, None, :] @ vector[:, None])[:, 0, 0])

@@ -1,0 +1,119 @@
+"""Search for the subset of sites that an objective likes best.
+
+An optimiser is a function from an `Objective` to a `Subset` with one region in each frame, each
+beside the one before. Ties go to the first frame, then to the first region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+
+from densevidcap.regions.objectives import Float64Array, IndexArray, Objective, Subset
+
+Optimiser = Callable[[Objective], Subset]
+Cost = Literal["uniform", "benefit"]
+
+EXHAUSTIVE_LIMIT = 1_000_000
+"""Most paths that an exhaustive search looks at."""
+
+
+def search_in_frame_order(objective: Objective, start: int | None = None) -> Subset:
+    """In each frame, add the neighbour of the last region that gains most (Eq. 8): the default.
+
+    The first region is the best of all, or `start`.
+    """
+    beside = [np.flatnonzero(row) for row in objective.clip.grid.neighbours()]
+    candidates = np.arange(objective.regions) if start is None else np.array([start])
+    subset = objective.empty()
+    for frame in range(objective.frames):
+        subset = objective.extend(subset, frame, candidates).take_best()
+        candidates = beside[subset.sites[-1][1]]
+    return subset
+
+
+def search_from_every_start(objective: Objective) -> Subset:
+    """The best of the R searches in frame order that begin in different regions."""
+    searches = (search_in_frame_order(objective, start) for start in range(objective.regions))
+    return max(searches, key=objective.value)
+
+
+def search_best_first(
+    objective: Objective,
+    cost: Cost = "uniform",
+    *,
+    budget: int | None = None,
+    lazy: bool = True,
+) -> Subset:
+    """LazyForward of Algorithm 1: the site of highest gain first, wherever it is in the clip.
+
+    Lazy search computes a gain again only when it leads. That is exact where gains can only shrink,
+    so for f_inf alone; otherwise turn `lazy` off. With a budget any so many sites may be taken, as
+    Algorithm 1 is printed; without, only those that a path through all frames can still join.
+    """
+    steps = objective.clip.grid.steps()
+    subset = objective.empty()
+    gains = _gains_everywhere(objective, subset)
+    costs = np.ones_like(gains) if cost == "uniform" else np.maximum(gains, np.finfo(float).tiny)
+    is_open = np.ones(gains.shape, dtype=bool)
+    for _ in range(objective.frames if budget is None else budget):
+        if not lazy:
+            gains = _gains_everywhere(objective, subset)
+        is_current = np.full(gains.shape, not lazy)
+        while True:
+            best = int(np.argmax(np.where(is_open, gains / costs, -np.inf)))
+            frame, region = divmod(best, objective.regions)
+            extension = objective.extend(subset, frame, np.array([region]))
+            if is_current[frame, region]:
+                break
+            gains[frame, region] = extension.gains[0]
+            is_current[frame, region] = True
+        subset = extension.take(0)
+        is_open[frame, region] = False
+        if budget is None:
+            frames_apart = abs(np.arange(objective.frames) - frame)
+            is_open &= (frames_apart[:, None] >= steps[region]) & (frames_apart[:, None] > 0)
+    return subset
+
+
+def search_by_celf(objective: Objective, *, budget: int | None = None) -> Subset:
+    """Main of Algorithm 1: the better of uniform cost and cost benefit."""
+    uniform = search_best_first(objective, "uniform", budget=budget)
+    benefit = search_best_first(objective, "benefit", budget=budget)
+    return max(uniform, benefit, key=objective.value)
+
+
+def search_exhaustively(objective: Objective) -> Subset:
+    """The best of all paths: for small cases."""
+    neighbours = objective.clip.grid.neighbours()
+    count = np.linalg.matrix_power(neighbours.astype(float), objective.frames - 1).sum()
+    if count > EXHAUSTIVE_LIMIT:
+        raise ValueError(f"{count:.1g} paths are too many to try: take another optimiser")
+    beside = [np.flatnonzero(row) for row in neighbours]
+
+    def walk(subset: Subset, candidates: IndexArray) -> Iterator[Subset]:
+        if len(subset.sites) == objective.frames:
+            yield subset
+            return
+        extension = objective.extend(subset, len(subset.sites), candidates)
+        for candidate, region in enumerate(candidates):
+            yield from walk(extension.take(candidate), beside[region])
+
+    return max(walk(objective.empty(), np.arange(objective.regions)), key=objective.value)
+
+
+OPTIMISERS: dict[str, Optimiser] = {
+    "frame-order": search_in_frame_order,
+    "every-start": search_from_every_start,
+    "celf": search_by_celf,
+    "exhaustive": search_exhaustively,
+}
+
+
+def _gains_everywhere(objective: Objective, subset: Subset) -> Float64Array:
+    """(T, R): each site's gain, computed frame by frame to spare memory."""
+    regions = np.arange(objective.regions)
+    frames = range(objective.frames)
+    return np.stack([objective.extend(subset, frame, regions).gains for frame in frames])

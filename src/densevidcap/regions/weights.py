@@ -1,0 +1,188 @@
+"""Learning w_v from sentences that nobody tied to regions (steps 1-5 of section 3.2.2).
+
+Eq. 9 as printed has no ground-truth term, so w = 0 minimises it. What its text describes is the
+structured hinge that we minimise: along a sequence that a sentence was given to, the region that
+the sentence's words point at (Eq. 10) must out-gain every other candidate, by as much as it shows
+more of those words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from densevidcap.errors import ModelError
+from densevidcap.records import FloatArray, FrameGrid, RegionSequence
+from densevidcap.regions.association import Association, associate
+from densevidcap.regions.objectives import (
+    Float64Array,
+    IndexArray,
+    Objective,
+    Weights,
+    informativeness,
+)
+from densevidcap.regions.sequences import SequenceOptions, generate_sequences
+
+
+@dataclass(frozen=True)
+class CaptionedClip:
+    """A clip and its sentences, each as its words' places in the lexicon."""
+
+    clip: FrameGrid
+    sentences: Sequence[IndexArray]
+
+
+@dataclass(frozen=True)
+class WeightStep:
+    """One round of the alternation."""
+
+    weights: Weights
+    """Refined; scaled to a mean of 1, because only their ratio matters to a search."""
+    loss: float
+    """The hinge loss that is left, without the regulariser."""
+    moved: float
+    """The largest change of a weight."""
+    reassociated: float
+    """Share of sentences that went to another sequence than in the round before."""
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Choices:
+    """G choices among candidates, as M comparisons of the oracle's region with another one."""
+
+    advantages: Float64Array
+    """(M, 3): how much more than the other region the oracle's adds to each term."""
+    margins: Float64Array
+    """(M,): how much higher the oracle's region scores for the sentence."""
+    sizes: IndexArray
+    """(G,): comparisons of each choice, which follow each other."""
+
+    def hinge(self, weights: Float64Array) -> tuple[float, Float64Array]:
+        """Mean over choices of the worst violation, if any, and its subgradient (3,)."""
+        violations = self.margins - self.advantages @ weights
+        starts = np.cumsum(self.sizes) - self.sizes
+        worst = np.maximum.reduceat(violations, starts)
+        is_worst = violations == np.repeat(np.maximum(worst, 0), self.sizes)
+        ties = np.repeat(np.maximum(np.add.reduceat(is_worst, starts, dtype=int), 1), self.sizes)
+        gradient = -((is_worst / ties) @ self.advantages) / len(worst)
+        return float(np.maximum(worst, 0).mean()), gradient
+
+
+def learn_weights(
+    clips: Collection[CaptionedClip],
+    options: SequenceOptions | None = None,
+    *,
+    rounds: int = 20,
+    tolerance: float = 0.01,
+    decay: float = 1e-4,
+) -> Iterator[WeightStep]:
+    """Alternate between sequences, their association and weights, until no weight changes.
+
+    Starts from the options' weights and yields every round; the last one's weights are the result.
+    `decay` is Eq. 9's lambda.
+    """
+    options = options or SequenceOptions()
+    weights = options.weights
+    winners_before: list[IndexArray] = []
+    for _ in range(rounds):
+        winners, choices = _observe(clips, replace(options, weights=weights))
+        fitted = fit_weights(choices, decay)
+        refined = Weights(*(fitted / fitted.mean()).tolist())
+        moved = float(np.abs(np.subtract(refined, weights)).max())
+        reassociated = np.mean(np.concatenate(winners) != np.concatenate(winners_before or winners))
+        yield WeightStep(
+            refined, choices.hinge(fitted)[0], moved, float(reassociated), moved < tolerance
+        )
+        if moved < tolerance:
+            return
+        weights, winners_before = refined, winners
+
+
+def fit_weights(choices: Choices, decay: float, steps: int = 600) -> Float64Array:
+    """(3,): the w >= 0 that minimise hinge(w) + decay/2 |w|^2, by projected subgradients.
+
+    Terms differ in size by orders of magnitude, so the search goes in units of their typical
+    advantage; its steps shrink geometrically, which three dimensions allow.
+    """
+    typical = np.sqrt(np.mean(choices.advantages**2, axis=0))
+    units = np.divide(1, typical, out=np.zeros(3), where=typical > 0)
+    longest_step = 4 * choices.margins.mean()
+    weights = best = np.zeros(3)
+    lowest = np.inf
+    for step in range(steps):
+        loss, gradient = choices.hinge(weights)
+        loss += decay / 2 * float(weights @ weights)
+        if loss < lowest:
+            lowest, best = loss, weights
+        slope = units * (gradient + decay * weights)
+        length = float(np.linalg.norm(slope))
+        if length == 0:
+            break
+        weights = np.maximum(weights - longest_step * 0.98**step * units * slope / length, 0)
+    if not best.any():
+        raise ModelError(
+            "no term of the objective tells the regions that sentences are about from others: "
+            "train the Lexical-FCN longer, or on more clips"
+        )
+    return best
+
+
+def _observe(
+    clips: Collection[CaptionedClip], options: SequenceOptions
+) -> tuple[list[IndexArray], Choices]:
+    """Each clip's association under the options' weights, and the choices it asks for."""
+    winners = []
+    advantages, margins = [], []
+    for captioned in clips:
+        sequences = generate_sequences(captioned.clip, options)
+        association = associate(captioned.sentences, sequences, captioned.clip)
+        winners.append(association.winners)
+        for advantage, margin in _compare(captioned, sequences, association, options):
+            advantages.append(advantage)
+            margins.append(margin)
+    if not margins:
+        raise ModelError(
+            "no region shows any word of the sentences: train the Lexical-FCN longer, "
+            "or check that sentences and probabilities share a lexicon"
+        )
+    sizes = np.array([len(margin) for margin in margins])
+    return winners, Choices(np.concatenate(advantages), np.concatenate(margins), sizes)
+
+
+def _compare(
+    captioned: CaptionedClip,
+    sequences: Sequence[RegionSequence],
+    association: Association,
+    options: SequenceOptions,
+) -> Iterator[tuple[Float64Array, FloatArray]]:
+    """Walk along every sequence; for each of its sentences and frames, the oracle against the rest.
+
+    Candidates that show as much of the sentence as the oracle's region are not compared.
+    """
+    clip = captioned.clip
+    beside = [np.flatnonzero(row) for row in clip.grid.neighbours()]
+    objective = Objective(clip, options.weights, scaling=options.scaling)
+    for place, sequence in enumerate(sequences):
+        told = [
+            captioned.sentences[sentence]
+            for sentence in np.flatnonzero((association.winners == place) & association.supported)
+        ]
+        candidates = np.arange(len(clip.grid))
+        subset = objective.empty()
+        for frame, region in zip(sequence.frames, sequence.regions, strict=True):
+            extension = objective.extend(subset, frame, candidates)
+            for words in told:
+                scores = informativeness(clip.probabilities[frame, candidates], words)
+                oracle = int(scores.argmax())
+                others = scores < scores[oracle]
+                if others.any():
+                    yield (
+                        extension.term_gains[oracle] - extension.term_gains[others],
+                        scores[oracle] - scores[others],
+                    )
+            subset = extension.take(int(np.searchsorted(candidates, region)))
+            candidates = beside[region]
+        objective = objective.beside(subset)

@@ -1,0 +1,110 @@
+"""Section 3.2 of the paper transcribed line by line, slow and in float64, to test against."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from densevidcap.records import FrameGrid
+from densevidcap.regions.objectives import SMOOTHING, Float64Array, IndexArray, Scaling, Weights
+
+Site = tuple[int, int]
+"""(frame, region)."""
+
+
+def f_inf(clip: FrameGrid, sites: list[Site], words: IndexArray | None = None) -> float:
+    """Sum over words of the maximum over regions; of a sentence's words, those from 0.1 on."""
+    total = 0.0
+    for word in range(clip.probabilities.shape[2]) if words is None else words:
+        p = max((float(clip.probabilities[site][word]) for site in sites), default=0.0)
+        if words is None or p >= np.float32(0.1):
+            total += p
+    return total
+
+
+def f_coh(clip: FrameGrid, sites: list[Site]) -> float:
+    """Sum over pairs of the cosine of features."""
+    total = 0.0
+    for t in range(len(sites)):
+        for s in range(t):
+            x, y = clip.features[sites[t]].astype(float), clip.features[sites[s]].astype(float)
+            total += float(x @ y) / (math.sqrt(float(x @ x)) * math.sqrt(float(y @ y)))
+    return total
+
+
+def f_div(clip: FrameGrid, sites: list[Site], chosen: list[list[Site]]) -> float:
+    """Sum over the chosen sequences of KL(p_i || q)."""
+    if not sites:
+        return 0.0
+    q = distribution(clip, sites)
+    total = 0.0
+    for earlier in chosen:
+        p = distribution(clip, earlier)
+        total += float(np.sum(p * np.log(p / q)))
+    return total
+
+
+def distribution(clip: FrameGrid, sites: list[Site]) -> Float64Array:
+    """The words' maxima over the regions, smoothed and normalised over the lexicon."""
+    frames, regions = zip(*sites, strict=True)
+    p = clip.probabilities[list(frames), list(regions)].max(axis=0).astype(np.float64) + SMOOTHING
+    return np.asarray(p / p.sum())
+
+
+def terms(
+    clip: FrameGrid,
+    sites: list[Site],
+    chosen: list[list[Site]],
+    scaling: Scaling,
+    words: IndexArray | None = None,
+) -> Float64Array:
+    """(3,): f_inf, f_div, f_coh."""
+    values = np.array([f_inf(clip, sites, words), f_div(clip, sites, chosen), f_coh(clip, sites)])
+    if scaling == "paper":
+        return values
+    frames, regions = clip.probabilities.shape[:2]
+    everything = [(frame, region) for frame in range(frames) for region in range(regions)]
+    attainable = f_inf(clip, everything, words)
+    pairs = frames * (frames - 1) / 2
+    return values / np.array([attainable or 1, max(len(chosen), 1), max(pairs, 1)])
+
+
+def search_in_frame_order(
+    clip: FrameGrid,
+    chosen: list[list[Site]],
+    weights: Weights,
+    scaling: Scaling,
+    words: IndexArray | None = None,
+) -> list[Site]:
+    """Eq. 8: from each frame the region of the largest marginal gain, beside the one before."""
+    path: list[Site] = []
+    for frame in range(len(clip.times)):
+        best, best_gain = None, -math.inf
+        for region in range(len(clip.grid)):
+            if path and not touch(clip, path[-1][1], region):
+                continue
+            with_region = terms(clip, [*path, (frame, region)], chosen, scaling, words)
+            gain = float((with_region - terms(clip, path, chosen, scaling, words)) @ weights)
+            if gain > best_gain:
+                best, best_gain = region, gain
+        assert best is not None
+        path.append((frame, best))
+    return path
+
+
+def generate_sequences(
+    clip: FrameGrid, k: int, weights: Weights, scaling: Scaling
+) -> list[list[Site]]:
+    chosen: list[list[Site]] = []
+    for _ in range(k):
+        chosen.append(search_in_frame_order(clip, chosen, weights, scaling))
+    return chosen
+
+
+def touch(clip: FrameGrid, one: int, other: int) -> bool:
+    """Whether two regions are the same or next to each other, diagonals included."""
+    columns = clip.grid.columns
+    return (
+        abs(one // columns - other // columns) <= 1 and abs(one % columns - other % columns) <= 1
+    )
