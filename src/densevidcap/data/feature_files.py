@@ -117,7 +117,8 @@ def _as_features(stored: Any) -> FloatArray:
         raise ValueError(f"the values are {stored.dtype}, not numbers")
     if stored.nbytes > LARGEST_CLIP:
         raise ValueError(f"{stored.nbytes:,} bytes are more than {LARGEST_CLIP:,}")
-    features = np.array(stored, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        features = np.array(stored, dtype=np.float32)
     if not np.isfinite(features).all():
         raise ValueError("some values are not finite")
     return features

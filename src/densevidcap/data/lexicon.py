@@ -67,6 +67,8 @@ class Lexicon:
     def load(cls, path: Path | str) -> Lexicon:
         rows = read_json(Path(path))
         try:
+            if not isinstance(rows, list):
+                raise TypeError("it must be a list of words")
             return cls(LexiconEntry(**row) for row in rows)
         except (TypeError, ValueError) as error:
             raise CorpusError(

@@ -57,10 +57,13 @@ def replace_text(path: Path) -> Iterator[IO[str]]:
     passing = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with cast(IO[str], opener(passing, "wt", encoding="utf-8", newline="\n")) as stream:
-            yield stream
-        passing.replace(path)
+        try:
+            with cast(IO[str], opener(passing, "wt", encoding="utf-8", newline="\n")) as stream:
+                yield stream
+            passing.replace(path)
+        finally:
+            passing.unlink(missing_ok=True)
     except OSError as error:
-        raise CorpusError(f"{path}: cannot be written ({error.strerror})") from error
-    finally:
-        passing.unlink(missing_ok=True)
+        raise CorpusError(
+            f"{path}: cannot be written ({error.strerror}); choose another place"
+        ) from error

@@ -1,0 +1,82 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.tables import read_table
+from densevidcap.errors import CorpusError
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    for name in ("cat.mp4", "dog.mp4"):
+        (folder / name).touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", "video,caption\ncat.mp4,a cat\ndog.mp4,a dog\ncat.mp4,a pet\n"),
+        ("t.csv", "\ufeffText,FILE\r\na cat,cat.mp4\r\na dog,dog.mp4\r\na pet,cat.mp4\r\n"),
+        ("t.tsv", "path\tsentence\ncat.mp4\ta cat\ndog.mp4\ta dog\ncat.mp4\ta pet\n"),
+        (
+            "t.jsonl",
+            '{"path": "cat.mp4", "captions": ["a cat", "a pet"]}\n\n'
+            '{"path": "dog.mp4", "caption": "a dog"}\n',
+        ),
+    ],
+)
+def test_rows_become_clips(videos: Path, name: str, content: str) -> None:
+    (videos / name).write_text(content)
+    assert list(read_table(videos / name)) == [
+        ClipRecord("cat", str(videos / "cat.mp4"), ("a cat", "a pet"), None, "train"),
+        ClipRecord("dog", str(videos / "dog.mp4"), ("a dog",), None, "train"),
+    ]
+
+
+def test_optional_columns_and_a_folder(tmp_path: Path, videos: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("id,file,text,category,split\n17,cat.mp4,a cat,animals,test\n")
+    assert list(read_table(table, videos)) == [
+        ClipRecord("17", str(videos / "cat.mp4"), ("a cat",), "animals", "test")
+    ]
+
+
+def test_missing_files_are_named_together_or_skipped(videos: Path) -> None:
+    table = videos / "t.csv"
+    table.write_text("video,caption\nelk.mp4,an elk\ncat.mp4,a cat\nfox.mp4,a fox\n")
+    with pytest.raises(CorpusError, match=r"2 files .*elk\.mp4, .*fox\.mp4; .*--skip-missing"):
+        list(read_table(table))
+    assert [clip.id for clip in read_table(table, skip_missing=True)] == ["cat"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("t.csv", "clip,caption\ncat.mp4,a cat\n", "t.csv:2: no source: .* here are clip, caption"),
+        ("t.csv", "video,caption\ncat.mp4,\n", "t.csv:2: the caption is empty"),
+        ("t.csv", "video,caption\ncat.mp4\n", "t.csv:2: the caption is empty"),
+        (
+            "t.csv",
+            "video,text\ncat.mp4,a cat\nold/cat.mp4,a cat\n",
+            "t.csv:3: .*add an 'id' column",
+        ),
+        (
+            "t.csv",
+            "video,text,split\ncat.mp4,a cat,train\ncat.mp4,a cat,test\n",
+            "t.csv:3: .*make them agree",
+        ),
+        ("t.jsonl", '{"video": "cat.mp4", "text": "a"}\n{', "t.jsonl:2: not JSON"),
+        ("t.jsonl", json.dumps(["cat.mp4", "a cat"]), "t.jsonl:1: a line must be"),
+        ("t.jsonl", '{"video": "cat.mp4", "text": 5}', "t.jsonl:1: the caption is empty or not"),
+        ("t.xlsx", "", r"must end in \.csv"),
+    ],
+)
+def test_bad_tables_are_named(videos: Path, name: str, content: str, complaint: str) -> None:
+    (videos / name).write_text(content)
+    with pytest.raises(CorpusError, match=complaint):
+        list(read_table(videos / name))
