@@ -1,0 +1,166 @@
+"""`densevidcap frames`: what a captioner would see and hear of each clip."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from densevidcap.errors import ClipError, DenseVidCapWarning
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from densevidcap.data.clip import Clip, ClipInfo
+    from densevidcap.data.sampling import Sampling, Shot, Strategy
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the verb tells about a clip."""
+
+    clip: str
+    info: ClipInfo
+    shots: list[Shot]
+    sound: float | None
+    """Seconds to hear; None if there is nothing."""
+    times: list[float]
+    """Seconds of the sampled frames."""
+
+    def as_json(self) -> dict[str, object]:
+        fields = asdict(self)
+        return {"clip": fields.pop("clip"), **fields.pop("info"), **fields}
+
+
+@click.command("frames")
+@click.argument("clips", nargs=-1, required=True, metavar="CLIP...")
+@click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option(
+    "--strategy",
+    default="uniform",
+    show_default=True,
+    type=click.Choice(["uniform", "jittered", "random", "shots"]),
+    help="How to choose them.",
+)
+@click.option("--seed", default=0, show_default=True, help="For the random strategies.")
+@click.option(
+    "--size", default=320, show_default=True, type=click.IntRange(1), help="Both sides, in pixels."
+)
+@click.option(
+    "--frame-rate",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Frames a second in folders and shards.",
+)
+@click.option(
+    "--sheet", type=click.Path(path_type=Path, dir_okay=False), help="Write a contact sheet (PNG)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(
+    clips: tuple[str, ...],
+    frames: int,
+    strategy: str,
+    seed: int,
+    size: int,
+    frame_rate: float,
+    sheet: Path | None,
+    as_json: bool,
+) -> None:
+    """Sample each CLIP's frames and tell its length, size, shots and sound.
+
+    A CLIP is a video, GIF, image, folder of images, or shard.tar::KEY. One that cannot be
+    read is named, the others are shown, and the exit code is 1.
+    """
+    from rich.console import Console
+    from rich.progress import track
+
+    from densevidcap.data.clip import open_clip
+    from densevidcap.data.sampling import Sampling
+
+    sampling = Sampling(cast("Strategy", strategy), frames, seed)
+    reports, strips = [], []
+    console = Console(stderr=True)
+    for source in track(
+        clips, "Reading", console=console, transient=True, disable=not console.is_terminal
+    ):
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", DenseVidCapWarning)
+                report, strip = _look_at(open_clip(source, frame_rate=frame_rate), sampling, size)
+        except ClipError as error:
+            click.echo(f"densevidcap: {error}", err=True)
+            continue
+        for message in {str(warning.message) for warning in caught}:
+            click.echo(f"densevidcap: {message}", err=True)
+        reports.append(report)
+        strips.append(strip)
+    if as_json:
+        click.echo(json.dumps([report.as_json() for report in reports], indent=2))
+    elif reports:
+        _print_table(reports)
+    if sheet is not None and strips:
+        _save_sheet(strips, sheet)
+    sys.exit(0 if len(reports) == len(clips) else 1)
+
+
+def _look_at(clip: Clip, sampling: Sampling, size: int) -> tuple[Report, Image.Image]:
+    from densevidcap.data.sheet import draw_strip
+    from densevidcap.data.shots import find_shots
+
+    rate = 16_000
+    sound = clip.sound(rate)
+    frames = clip.sample(sampling, (size, size))
+    report = Report(
+        clip.name,
+        clip.info,
+        find_shots(clip),
+        None if sound is None else len(sound) / rate,
+        frames.times.tolist(),
+    )
+    return report, draw_strip(clip.name, frames, (clip.info.width, clip.info.height))
+
+
+def _print_table(reports: Sequence[Report]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("clip", box=box.SIMPLE_HEAD)
+    for heading in ("time", "size", "frames", "fps", "sampled", "shots", "sound"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for report in reports:
+        info = report.info
+        table.add_row(
+            Text(Path(report.clip).name, overflow="fold"),
+            _seconds(info.duration),
+            f"{info.width}x{info.height}",
+            str(info.frame_count),
+            "-" if info.frame_rate is None else f"{info.frame_rate:.4g}",
+            str(len(report.times)),
+            str(len(report.shots)),
+            _seconds(report.sound),
+        )
+    Console().print(table)
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f} s"
+
+
+def _save_sheet(strips: Sequence[Image.Image], path: Path) -> None:
+    from densevidcap.data.sheet import stack
+
+    try:
+        stack(strips).save(path, "PNG")
+    except OSError as error:
+        raise ClipError(
+            f"{path}: cannot be written ({error.strerror}); choose another place"
+        ) from error

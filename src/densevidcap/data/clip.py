@@ -1,0 +1,152 @@
+"""One interface to a clip, however it is stored, and `open_clip` that finds the right reader."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from densevidcap.data.sampling import DEFAULT_SAMPLING, Sampling, end_of
+from densevidcap.errors import ClipError
+from densevidcap.records import FloatArray, Frames, TimeArray, UInt8Array
+
+Size = tuple[int, int]
+"""(width, height) in pixels."""
+
+DEFAULT_SIZE: Size = (320, 320)
+"""The paper resizes both dimensions to 320, whatever the frame's shape."""
+
+PICTURES_PER_SECOND = 1.0
+"""Assumed of folders and shards, which do not tell: a picture's time is then its index."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What we are willing to decode; a file can claim any size."""
+
+    max_pixels: int = 8192 * 8192
+    """Of one frame."""
+    max_frames: int = 2_000_000
+    max_duration: float = 12 * 3600
+    """Seconds."""
+    max_image_bytes: int = 256 * 2**20
+    """Of one encoded image."""
+
+    def check(self, clip: str, limit: str, found: float) -> None:
+        """Raise a ClipError if `found` is more than the limit of that name."""
+        allowed = getattr(self, limit)
+        if found > allowed:
+            raise ClipError(
+                f"{clip}: {found:,.0f} is over {limit} = {allowed:,.0f};"
+                f" shrink or cut the clip, or pass Limits({limit}=...)"
+            )
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class ClipInfo:
+    """What a clip is, measured from its frames: headers are often wrong or silent."""
+
+    width: int
+    """As displayed, after rotation."""
+    height: int
+    duration: float | None
+    """Seconds; None for a single frame, which has no length."""
+    frame_count: int | None
+    frame_rate: float | None
+    """Frames per second on average; None for a single frame."""
+    has_sound: bool
+
+    @classmethod
+    def measure(cls, size: Size, times: TimeArray, has_sound: bool = False) -> ClipInfo:
+        duration = end_of(times) if len(times) > 1 else None
+        rate = len(times) / duration if duration else None
+        return cls(*size, duration, len(times), rate, has_sound)
+
+
+class Clip(ABC):
+    """Frames in display order, each with its time in seconds from the first one."""
+
+    name: str
+    """For messages: what the user called the clip."""
+
+    @property
+    @abstractmethod
+    def info(self) -> ClipInfo: ...
+
+    @abstractmethod
+    def times(self) -> TimeArray:
+        """(N,) seconds: when each of the clip's frames appears. Decodes nothing."""
+
+    @abstractmethod
+    def stream(self, size: Size | None = None) -> Iterator[tuple[float, UInt8Array]]:
+        """Every frame: (seconds, (H, W, 3) RGB). Holds one frame at a time."""
+
+    @abstractmethod
+    def pick(
+        self, chosen: Sequence[int], size: Size | None = None
+    ) -> Iterator[tuple[float, UInt8Array]]:
+        """The frames of these ascending indices into `times`, as `stream` would give them.
+
+        A frame that turns out to be damaged is replaced by the next intact one, so that
+        fewer frames than chosen may come.
+        """
+
+    def sound(self, rate: int = 16_000) -> FloatArray | None:  # noqa: ARG002
+        """(samples,) mono from the first frame's time on; None if there is nothing to hear."""
+        return None
+
+    def sample(self, sampling: Sampling = DEFAULT_SAMPLING, size: Size = DEFAULT_SIZE) -> Frames:
+        """Choose frames and read them.
+
+        A clip with fewer frames than asked for gives each of them once: T is at most
+        `sampling.frames`, and no frame comes twice.
+        """
+        times = self.times()
+        if sampling.strategy == "shots":
+            from densevidcap.data.shots import find_shots
+
+            chosen = sampling.choose(times, find_shots(self))
+        else:
+            chosen = sampling.choose(times)
+        found = list(self.pick(chosen.tolist(), size))
+        if not found:
+            raise ClipError(f"{self.name}: no frame can be decoded; is the file complete?")
+        seconds, images = zip(*found, strict=True)
+        return Frames(np.stack(images), np.array(seconds))
+
+
+def open_clip(
+    source: str | Path,
+    *,
+    frame_rate: float = PICTURES_PER_SECOND,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Clip:
+    """The clip at `source`: a video, GIF, image, folder of frames, or `shard.tar::member`.
+
+    `frame_rate` times the pictures of folders and shards, which carry no times themselves.
+    """
+    # The readers import decoders that take a while to load, and build on this module.
+    from densevidcap.data import images, pictures, shards
+    from densevidcap.data.extent import Extent
+
+    path = Path(source)
+    if path.is_dir():
+        return pictures.open_folder(path, frame_rate, limits)
+    if path.is_file():
+        if path.suffix.lower() in images.SUFFIXES:
+            return pictures.PictureClip(str(source), (Extent(path),), frame_rate, limits)
+        if path.suffix.lower() == ".tar":
+            raise ClipError(f"{source}: is a shard; name one of its clips: {source}::KEY")
+        from densevidcap.data.video import VideoClip
+
+        return VideoClip(str(source), Extent(path), limits)
+    shard, separator, key = str(source).rpartition("::")
+    if separator and Path(shard).is_file():
+        return shards.open_member(Path(shard), key, frame_rate, limits)
+    raise ClipError(f"{source}: no such file or folder; check the path")

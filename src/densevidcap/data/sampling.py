@@ -1,0 +1,95 @@
+"""Which frames of a clip to look at. Works on times alone, so it fits any frame rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from densevidcap.records import TimeArray
+
+Strategy = Literal["uniform", "jittered", "random", "shots"]
+Indices = npt.NDArray[np.int64]
+Shot = tuple[float, float]
+"""(start, end) in seconds; the end is the next shot's start."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to choose frames: the same clip and the same sampling give the same frames.
+
+    uniform   cuts the clip into equal spans of time and takes the middle of each
+    jittered  takes a random moment of each span
+    random    takes any frames
+    shots     gives each shot one frame, then more to the longer ones
+    """
+
+    strategy: Strategy = "uniform"
+    frames: int = 30
+    seed: int = 0
+    """For the random strategies; change it to see other frames of a clip."""
+
+    def __post_init__(self) -> None:
+        if self.strategy not in get_args(Strategy):
+            raise ValueError(f"strategy must be one of {get_args(Strategy)}, not {self.strategy!r}")
+        if self.frames < 1:
+            raise ValueError(f"at least one frame is needed, not {self.frames}")
+
+    def choose(self, times: TimeArray, shots: Sequence[Shot] | None = None) -> Indices:
+        """(T,) ascending indices of different frames, T = min(frames, N), of N `times`."""
+        count = min(self.frames, len(times))
+        generator = np.random.default_rng(self.seed)
+        if self.strategy == "random":
+            return np.sort(generator.choice(len(times), count, replace=False))
+        if self.strategy == "jittered":
+            return _spread(times, end_of(times), generator.random(count))
+        if self.strategy == "shots" and shots:
+            return _spread_over_shots(times, count, shots)
+        return _spread(times, end_of(times), np.full(count, 0.5))
+
+
+DEFAULT_SAMPLING = Sampling()
+
+
+def end_of(times: TimeArray) -> float:
+    """When a clip of these frame times ends: its last frame lasts as long as most do."""
+    gap = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
+    return float(times[-1]) + gap
+
+
+def _spread(times: TimeArray, end: float, offsets: npt.NDArray[np.float64]) -> Indices:
+    """The frame on screen at `offsets[k]` (0 to 1) of the k-th of equal spans, each frame once."""
+    count = len(offsets)
+    order = np.arange(count)
+    moments = times[0] + (order + offsets) / count * (end - times[0])
+    on_screen = np.searchsorted(times, moments, side="right") - 1
+    # Where frames are sparse, several moments meet the same one: move on to the next free
+    # frame, but leave enough of them for the moments still to come.
+    distinct = np.maximum.accumulate(on_screen - order) + order
+    return np.minimum(distinct, len(times) - count + order)
+
+
+def _spread_over_shots(times: TimeArray, count: int, shots: Sequence[Shot]) -> Indices:
+    bounds = np.searchsorted(times, [start for start, _ in shots] + [np.inf])
+    bounds[0] = 0
+    ends = [*times[bounds[1:-1]], end_of(times)]
+    chosen = [
+        _spread(times[first:last], end, np.full(share, 0.5)) + first
+        for first, last, end, share in zip(
+            bounds[:-1], bounds[1:], ends, _share(count, np.diff(bounds)), strict=True
+        )
+        if share
+    ]
+    return np.concatenate(chosen)
+
+
+def _share(count: int, lengths: Indices) -> Indices:
+    """Deal `count` frames to shots: one each, longest first, then by frames per share."""
+    shares = np.zeros_like(lengths)
+    for _ in range(count):
+        claims = np.where(shares == 0, lengths * lengths.sum(), lengths / (shares + 1))
+        shares[np.argmax(np.where(shares < lengths, claims, -1))] += 1
+    return shares

@@ -1,0 +1,90 @@
+"""WebDataset tar shards: `KEY.00.webp KEY.01.webp KEY.json` side by side, or `KEY.mp4`."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from threading import Lock
+
+from densevidcap.data.clip import Clip, Limits
+from densevidcap.data.extent import Extent
+from densevidcap.data.images import SUFFIXES
+from densevidcap.data.pictures import PictureClip, natural_order
+from densevidcap.errors import ClipError
+
+VIDEO_SUFFIXES = frozenset({".avi", ".gif", ".m4v", ".mkv", ".mov", ".mp4", ".mpg", ".webm"})
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Where each member's files lie. Reading needs no shared file handle."""
+
+    path: Path
+    members: Mapping[str, Mapping[str, Extent]]
+    """Key to extension (`00.webp`, `json`) to bytes, in the shard's order."""
+
+    def read(self, key: str, extension: str) -> bytes:
+        """The bytes of one file of a member, such as its `json`."""
+        try:
+            return self.members[key][extension].read()
+        except KeyError:
+            raise ClipError(f"{self.path}: has no {key}.{extension}; check the name") from None
+
+
+_indexing = Lock()
+
+
+def open_shard(path: Path) -> Shard:
+    """The shard's index, built once per process and again only if the file changes."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise ClipError(f"{path}: {error.strerror}; check the path") from error
+    with _indexing:
+        return _index(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=256)
+def _index(path: Path, _modified: int, _size: int) -> Shard:
+    members: dict[str, dict[str, Extent]] = {}
+    try:
+        with tarfile.open(path, "r:") as tar:
+            for entry in tar:
+                if entry.isreg() and not entry.issparse():
+                    key, extension = split_name(entry.name)
+                    members.setdefault(key, {})[extension] = Extent(
+                        path, entry.offset_data, entry.size
+                    )
+    except (tarfile.TarError, OSError, ValueError, OverflowError) as error:
+        raise ClipError(
+            f"{path}: cannot be read as a tar shard ({error}); it must be whole and not compressed"
+        ) from error
+    return Shard(path, members)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Key and extension by WebDataset's rule: split at the file name's first dot."""
+    posix = PurePosixPath(name)
+    stem, _, extension = posix.name.partition(".")
+    return str(posix.with_name(stem) if stem else posix), extension
+
+
+def open_member(path: Path, key: str, frame_rate: float, limits: Limits) -> Clip:
+    """The clip of one member: its video if it has one, otherwise its images in name order."""
+    name = f"{path}::{key}"
+    files = open_shard(path).members.get(key)
+    if files is None:
+        raise ClipError(f"{name}: the shard has no such member; list them with: tar tf {path}")
+    suffixes = {extension: PurePosixPath(f"_.{extension}").suffix.lower() for extension in files}
+    for extension, suffix in suffixes.items():
+        if suffix in VIDEO_SUFFIXES:
+            from densevidcap.data.video import VideoClip
+
+            return VideoClip(name, files[extension], limits)
+    images = sorted((e for e, suffix in suffixes.items() if suffix in SUFFIXES), key=natural_order)
+    if not images:
+        raise ClipError(f"{name}: the member holds neither a video nor images")
+    return PictureClip(name, tuple(files[extension] for extension in images), frame_rate, limits)

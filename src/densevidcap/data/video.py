@@ -1,0 +1,196 @@
+"""Videos and animated GIFs: whatever FFmpeg reads, frame by frame or at chosen frames only."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+import av
+from av.container import InputContainer
+from av.error import FFmpegError
+from av.packet import Packet
+from av.stream import Disposition
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+from PIL import Image
+
+from densevidcap.data.clip import Clip, ClipInfo, Limits, Size
+from densevidcap.data.extent import Extent
+from densevidcap.data.images import lay_on_white, to_array
+from densevidcap.data.sound import read_sound
+from densevidcap.data.timeline import Run, Timeline, read_timeline
+from densevidcap.errors import ClipError, DenseVidCapWarning
+from densevidcap.records import FloatArray, TimeArray, UInt8Array
+
+# A playlist that poses as a video must not make us fetch what it names.
+_PROTOCOLS = {"protocol_whitelist": "file,subfile"}
+
+# Formats with an index of keyframes; in others a seek only guesses where a time lies.
+_SEEKABLE = frozenset({"matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2"})
+
+# Decoders that can tell for sure that no other frame refers to a given one.
+_DROPPABLE = frozenset({"h264", "mpeg1video", "mpeg2video", "mpeg4"})
+
+_QUARTER_TURNS = {
+    1: Image.Transpose.ROTATE_90,
+    2: Image.Transpose.ROTATE_180,
+    3: Image.Transpose.ROTATE_270,
+}
+
+
+@dataclass(frozen=True)
+class VideoClip(Clip):
+    """The best video stream of a file and the best sound beside it."""
+
+    name: str
+    extent: Extent
+    limits: Limits
+
+    @cached_property
+    def info(self) -> ClipInfo:
+        times = self.times()
+        with self._open() as container:
+            for _, frame in self._decode(container):
+                return ClipInfo.measure(_show(frame).size, times, bool(container.streams.audio))
+        raise ClipError(f"{self.name}: no frame can be decoded; is the file complete?")
+
+    def times(self) -> TimeArray:
+        return self._timeline.times()
+
+    def stream(self, size: Size | None = None) -> Iterator[tuple[float, UInt8Array]]:
+        timeline = self._timeline
+        with self._open() as container:
+            for stamp, frame in self._decode(container):
+                yield timeline.second(stamp), to_array(_show(frame), size)
+
+    def pick(
+        self, chosen: Sequence[int], size: Size | None = None
+    ) -> Iterator[tuple[float, UInt8Array]]:
+        timeline = self._timeline
+        runs = timeline.plan(chosen)
+        found = self._read(runs, size)
+        exact = [stamp for stamp, _ in found] == [stamp for run in runs for stamp in run.wanted]
+        if not exact and any(run.start is not None for run in runs):
+            # A seek missed its keyframe, or frames after it lean on what came before:
+            # only the way from the start is sure.
+            found = self._read(timeline.plan(chosen, seekable=False), size)
+        for stamp, image in found:
+            yield timeline.second(stamp), image
+
+    def sound(self, rate: int = 16_000) -> FloatArray | None:
+        start = self._timeline.start
+        with self._open() as container:
+            return read_sound(container, start, rate, self.name, self.limits)
+
+    @cached_property
+    def _timeline(self) -> Timeline:
+        with self._open() as container:
+            stream = self._video(container)
+            # One more than allowed tells a clip that is too long without reading all of it.
+            packets = islice(self._packets(container, stream), self.limits.max_frames + 1)
+            timeline = read_timeline(packets, stream, container.format.name in _SEEKABLE)
+        if not len(timeline.stamps):
+            raise ClipError(f"{self.name}: holds no frames; is the file complete?")
+        self.limits.check(self.name, "max_frames", len(timeline.stamps))
+        self.limits.check(self.name, "max_duration", timeline.second(int(timeline.stamps[-1])))
+        return timeline
+
+    @contextmanager
+    def _open(self) -> Iterator[InputContainer]:
+        try:
+            with av.open(
+                self.extent.url, "r", options=_PROTOCOLS, metadata_errors="replace"
+            ) as container:
+                yield container
+        except FFmpegError as error:
+            raise ClipError(
+                f"{self.name}: cannot be read as a video ({error.strerror});"
+                " check the file, or convert it with ffmpeg"
+            ) from error
+
+    def _video(self, container: InputContainer) -> VideoStream:
+        stream = container.streams.best("video")
+        # The cover of a song is a video stream too.
+        if not isinstance(stream, VideoStream) or stream.disposition & Disposition.attached_pic:
+            raise ClipError(f"{self.name}: has no video stream; choose another file")
+        if stream.codec_context is None:
+            raise ClipError(f"{self.name}: its codec is unknown here; convert it with ffmpeg")
+        self.limits.check(self.name, "max_pixels", stream.width * stream.height)
+        return stream
+
+    def _packets(
+        self, container: InputContainer, stream: VideoStream
+    ) -> Iterator[Packet[VideoStream]]:
+        """The stream's packets, up to where the file breaks off."""
+        try:
+            yield from container.demux(stream)
+        except FFmpegError:
+            self._warn_of_damage()
+
+    def _read(self, runs: Sequence[Run], size: Size | None) -> list[tuple[int, UInt8Array]]:
+        """The frames that the runs want, with their stamps."""
+        found = []
+        with self._open() as container:
+            for run in runs:
+                if run.start is not None:
+                    container.seek(run.start, stream=self._video(container))
+                due = deque(run.wanted)
+                for stamp, frame in self._decode(container, set(run.wanted)):
+                    if stamp < due[0]:
+                        continue
+                    found.append((stamp, to_array(_show(frame), size)))
+                    # More than one is due when packets held no intact frame.
+                    while due and due[0] <= stamp:
+                        due.popleft()
+                    if not due:
+                        break
+        return found
+
+    def _decode(
+        self, container: InputContainer, wanted: Collection[int] | None = None
+    ) -> Iterator[tuple[int, VideoFrame]]:
+        """(stamp, frame) in display order; of frames not in `wanted`, as few as decoding allows."""
+        timeline = self._timeline
+        stream = self._video(container)
+        context = stream.codec_context
+        if not context.is_open:
+            context.thread_type = "AUTO"
+            # Frames may grow in mid-stream, after the check of the declared size.
+            context.options = {"max_pixels": str(self.limits.max_pixels)}
+        choosy = timeline.carried and context.name in _DROPPABLE
+        last, count = None, 0
+        for packet in self._packets(container, stream):
+            if choosy and wanted is not None:
+                context.skip_frame = "DEFAULT" if packet.pts in wanted else "NONREF"
+            try:
+                frames = packet.decode()
+            except FFmpegError:
+                self._warn_of_damage()
+                continue
+            for frame in frames:
+                stamp = frame.pts if timeline.carried else timeline.stamp(count)
+                count += 1
+                # Time never runs backwards, whatever a damaged file says.
+                if stamp is not None and (last is None or stamp > last):
+                    last = stamp
+                    yield stamp, frame
+
+    def _warn_of_damage(self) -> None:
+        warnings.warn(
+            f"{self.name}: is damaged; what cannot be decoded is left out",
+            DenseVidCapWarning,
+            stacklevel=2,
+        )
+
+
+def _show(frame: VideoFrame) -> Image.Image:
+    """RGB as a viewer sees it: upright, white behind what is transparent."""
+    has_alpha = any(component.is_alpha for component in frame.format.components)
+    image = Image.fromarray(frame.to_ndarray(format="rgba" if has_alpha else "rgb24"))
+    turn = _QUARTER_TURNS.get(round(frame.rotation / 90) % 4)
+    return lay_on_white(image if turn is None else image.transpose(turn))
