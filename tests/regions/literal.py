@@ -67,7 +67,7 @@ def terms(
     everything = [(frame, region) for frame in range(frames) for region in range(regions)]
     attainable = f_inf(clip, everything, words)
     pairs = frames * (frames - 1) / 2
-    return values / np.array([attainable or 1, max(len(chosen), 1), max(pairs, 1)])
+    return np.asarray(values / [attainable or 1, max(len(chosen), 1), max(pairs, 1)])
 
 
 def search_in_frame_order(
@@ -105,6 +105,4 @@ def generate_sequences(
 def touch(clip: FrameGrid, one: int, other: int) -> bool:
     """Whether two regions are the same or next to each other, diagonals included."""
     columns = clip.grid.columns
-    return (
-        abs(one // columns - other // columns) <= 1 and abs(one % columns - other % columns) <= 1
-    )
+    return abs(one // columns - other // columns) <= 1 and abs(one % columns - other % columns) <= 1

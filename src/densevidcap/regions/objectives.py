@@ -80,13 +80,17 @@ class Chosen:
         )
 
     def divergence(self, pooled: FloatArray, mass: FloatArray) -> Float64Array:
-        """f_div (C,) of candidates' max-pooled probabilities (C, W), which sum to `mass` (C,)."""
+        """f_div (C,) of candidates' max-pooled probabilities (C, W), which sum to `mass` (C,).
+
+        Overwrites `pooled`: the loop over frames is as fast as the cache that its arrays fit into.
+        """
         if not self.count:
             return np.zeros(len(pooled))
-        log_q = pooled + np.float32(SMOOTHING)
-        np.log(log_q, out=log_q)
+        pooled += np.float32(SMOOTHING)
+        log_q = np.log(pooled, out=pooled)
         log_mass = np.log(mass.astype(np.float64) + SMOOTHING * pooled.shape[1])
-        return np.asarray(self.negative_entropy - _dots(log_q, self.total) + self.count * log_mass)
+        divergence = self.negative_entropy - _dots(log_q, self.total) + self.count * log_mass
+        return np.asarray(divergence)
 
 
 @dataclass(frozen=True)
@@ -107,35 +111,37 @@ class Subset:
 class Extension:
     """The ways to extend a subset by one of C regions of a frame, computed together."""
 
+    objective: Objective
     subset: Subset
     frame: int
     regions: IndexArray
     """(C,): the candidates."""
-    pooled: FloatArray
-    """(C, W): the subset's `pooled` with each candidate."""
-    features: FloatArray
-    """(C, D): the candidates' features."""
-    lengths: FloatArray
-    """(C,): these features' norms."""
     terms: Float64Array
     """(C, 3): the subset's `terms` with each candidate."""
-    term_gains: Float64Array
-    """(C, 3): what each candidate adds to each term, on the objective's scales."""
-    gains: Float64Array
-    """(C,): the marginal gain L(w_v; r) of each candidate (Eq. 7)."""
+
+    @property
+    def gains(self) -> Float64Array:
+        """(C,): the marginal gain L(w_v; r) of each candidate (Eq. 7)."""
+        return np.asarray((self.terms - self.subset.terms) @ self.objective.rates)
+
+    @property
+    def term_gains(self) -> Float64Array:
+        """(C, 3): what each candidate adds to each term, scaled but not weighted."""
+        return (self.terms - self.subset.terms) / self.objective.scales
 
     def take(self, candidate: int) -> Subset:
         """The subset with this candidate in it."""
+        site = self.frame, int(self.regions[candidate])
         return Subset(
-            (*self.subset.sites, (self.frame, int(self.regions[candidate]))),
+            (*self.subset.sites, site),
             self.terms[candidate],
-            self.pooled[candidate],
-            self.subset.direction + self.features[candidate] / self.lengths[candidate],
+            np.maximum(self.subset.pooled, self.objective.clip.probabilities[site]),
+            self.subset.direction + self.objective.unit_feature(site),
         )
 
     def take_best(self) -> Subset:
         """The subset with the candidate of highest gain; of equals, the first."""
-        return self.take(int(np.argmax(self.gains)))
+        return self.take(int(self.gains.argmax()))
 
 
 class Objective:
@@ -162,25 +168,27 @@ class Objective:
         self.scaling = scaling
         self.words = words
         self.frames, self.regions, lexicon = clip.probabilities.shape
-        self.chosen = Chosen(np.zeros(lexicon, np.float32))
         # einsum squares without a second array as large as the features.
         squares = np.einsum("trd,trd->tr", clip.features, clip.features)
         self._lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
         everything = clip.probabilities.max(axis=(0, 1))
         self._attainable = float(informativeness(everything[None], words)[0])
+        self._choose(Chosen(np.zeros(lexicon, np.float32)))
 
-    @property
-    def scales(self) -> Float64Array:
-        """(3,): what each term is divided by."""
-        if self.scaling == "paper":
-            return np.ones(3)
+    def _choose(self, chosen: Chosen) -> None:
+        self.chosen = chosen
         pairs = self.frames * (self.frames - 1) // 2
-        return np.array([self._attainable or 1.0, max(self.chosen.count, 1), max(pairs, 1)])
+        self.scales = np.ones(3)
+        """(3,): what each term is divided by."""
+        if self.scaling == "clip":
+            self.scales[:] = self._attainable or 1, max(chosen.count, 1), max(pairs, 1)
+        self.rates = np.array(self.weights) / self.scales
+        """(3,): what one more of each term is worth."""
 
     def beside(self, sequence: Subset) -> Objective:
         """The objective of the next sequence, now that this one is chosen."""
         following = copy(self)
-        following.chosen = self.chosen.with_sequence(sequence.pooled)
+        following._choose(self.chosen.with_sequence(sequence.pooled))
         return following
 
     def empty(self) -> Subset:
@@ -189,24 +197,24 @@ class Objective:
         return Subset((), np.zeros(3), pooled, direction)
 
     def extend(self, subset: Subset, frame: int, regions: IndexArray) -> Extension:
-        """What each of `regions` (C,) of a frame would add to the subset."""
-        pooled = np.maximum(self.clip.probabilities[frame, regions], subset.pooled)
-        features = self.clip.features[frame, regions]
-        lengths = self._lengths[frame, regions]
+        """What each of `regions` (C,) of a frame would make of the subset."""
+        pooled = self.clip.probabilities[frame, regions]
+        np.maximum(pooled, subset.pooled, out=pooled)
         mass = informativeness(pooled)
+        cosines = _dots(self.clip.features[frame, regions], subset.direction)
         terms = np.empty((len(regions), 3))
         terms[:, 0] = mass if self.words is None else informativeness(pooled, self.words)
         terms[:, 1] = self.chosen.divergence(pooled, mass)
-        terms[:, 2] = subset.terms[2] + _dots(features, subset.direction) / lengths
-        term_gains = (terms - subset.terms) / self.scales
-        gains = term_gains @ np.array(self.weights)
-        return Extension(
-            subset, frame, regions, pooled, features, lengths, terms, term_gains, gains
-        )
+        terms[:, 2] = subset.terms[2] + cosines / self._lengths[frame, regions]
+        return Extension(self, subset, frame, regions, terms)
 
     def value(self, subset: Subset) -> float:
         """R(A)."""
-        return float(subset.terms / self.scales @ np.array(self.weights))
+        return float(subset.terms @ self.rates)
+
+    def unit_feature(self, site: tuple[int, int]) -> FloatArray:
+        """(D,): the feature of a (frame, region), of length 1."""
+        return np.asarray(self.clip.features[site] / self._lengths[site])
 
 
 def _dots(rows: FloatArray, vector: FloatArray) -> FloatArray:

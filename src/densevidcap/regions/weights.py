@@ -167,8 +167,11 @@ def _compare(
     objective = Objective(clip, options.weights, scaling=options.scaling)
     for place, sequence in enumerate(sequences):
         told = [
-            captioned.sentences[sentence]
-            for sentence in np.flatnonzero((association.winners == place) & association.supported)
+            words
+            for words, winner, supported in zip(
+                captioned.sentences, association.winners, association.supported, strict=True
+            )
+            if supported and winner == place
         ]
         candidates = np.arange(len(clip.grid))
         subset = objective.empty()

@@ -1,0 +1,126 @@
+"""What the maths promises of the three terms, and that the batched code computes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.regions import literal
+from tests.regions.clips import COHERENT, DIVERSE, INFORMATIVE, clips, make_clip, weights
+from tests.regions.literal import Site
+
+from densevidcap.records import FrameGrid
+from densevidcap.regions.objectives import Objective, Scaling, Subset, Weights
+
+
+def sites_of(clip: FrameGrid) -> list[Site]:
+    frames, regions = clip.probabilities.shape[:2]
+    return [(frame, region) for frame in range(frames) for region in range(regions)]
+
+
+def select(objective: Objective, sites: list[Site]) -> Subset:
+    subset = objective.empty()
+    for frame, region in sites:
+        subset = objective.extend(subset, frame, np.array([region])).take(0)
+    return subset
+
+
+def draw_nested(data: st.DataObject, clip: FrameGrid) -> tuple[list[Site], list[Site], Site]:
+    """A, B and r with A within B and r outside of B."""
+    shuffled = data.draw(st.permutations(sites_of(clip)))
+    larger = data.draw(st.integers(0, len(shuffled) - 1))
+    smaller = data.draw(st.integers(0, larger))
+    return shuffled[:smaller], shuffled[:larger], shuffled[-1]
+
+
+def gains(objective: Objective, smaller: list[Site], larger: list[Site], r: Site) -> list[float]:
+    """What r adds to the smaller and to the larger set."""
+    return [
+        objective.value(select(objective, [*sites, r])) - objective.value(select(objective, sites))
+        for sites in (smaller, larger)
+    ]
+
+
+@given(clips, st.data())
+def test_informativeness_is_normalised_monotone_and_submodular(
+    clip: FrameGrid, data: st.DataObject
+) -> None:
+    objective = Objective(clip, INFORMATIVE)
+    to_smaller, to_larger = gains(objective, *draw_nested(data, clip))
+    assert objective.value(objective.empty()) == 0
+    assert objective.value(select(objective, sites_of(clip))) == pytest.approx(1)
+    assert to_larger >= -1e-6
+    assert to_smaller >= to_larger - 1e-6
+
+
+@given(clips, st.data())
+def test_coherence_is_supermodular_for_non_negative_features(
+    clip: FrameGrid, data: st.DataObject
+) -> None:
+    to_smaller, to_larger = gains(Objective(clip, COHERENT), *draw_nested(data, clip))
+    assert to_smaller <= to_larger + 1e-6
+
+
+def test_diversity_is_neither_monotone_nor_submodular_nor_supermodular() -> None:
+    first, second, third = np.eye(3, dtype=np.float32)
+    clip = make_clip(0, frames=1, rows=2, columns=2, words=3)
+    clip.probabilities[0] = [first, first, second, third]
+    shows_first, also_shows_first, shows_second, shows_third = sites_of(clip)
+    objective = Objective(clip, DIVERSE)
+    objective = objective.beside(select(objective, [shows_first]))
+
+    to_second, to_both = gains(
+        objective, [shows_second], [shows_second, shows_first], also_shows_first
+    )
+    assert to_second < 0 < to_both - to_second
+    to_first, to_both = gains(objective, [shows_first], [shows_first, shows_second], shows_third)
+    assert to_first > to_both
+
+
+@given(clips, weights, st.sampled_from(["clip", "paper"]), st.booleans(), st.data())
+def test_terms_equal_the_transcription(
+    clip: FrameGrid, weights: Weights, scaling: Scaling, of_sentence: bool, data: st.DataObject
+) -> None:
+    words = np.array([1, 4]) if of_sentence else None
+    everything = sites_of(clip)
+    chosen = data.draw(st.lists(st.lists(st.sampled_from(everything), min_size=1), max_size=3))
+    sites = data.draw(st.permutations(everything))[: data.draw(st.integers(1, 5))]
+    objective = Objective(clip, weights, scaling=scaling, words=words)
+    for sequence in chosen:
+        objective = objective.beside(select(objective, sequence))
+
+    *before, (frame, _) = sites
+    regions = np.arange(len(clip.grid))
+    extension = objective.extend(select(objective, before), frame, regions)
+    known = literal.terms(clip, before, chosen, scaling, words)
+    for region in regions:
+        after = literal.terms(clip, [*before, (frame, int(region))], chosen, scaling, words)
+        np.testing.assert_allclose(extension.term_gains[region], after - known, atol=1e-5)
+        np.testing.assert_allclose(extension.gains[region], (after - known) @ weights, atol=1e-4)
+        np.testing.assert_allclose(
+            objective.value(extension.take(int(region))), after @ weights, atol=1e-4
+        )
+
+
+def test_equal_regions_gain_exactly_as_much() -> None:
+    clip = make_clip(0, frames=2, rows=3, columns=3, words=1001, features=301)
+    clip.probabilities[:] = clip.probabilities[:, :1]
+    clip.features[:] = clip.features[:, :1]
+    objective = Objective(clip)
+    objective = objective.beside(select(objective, [(0, 0)]))
+    for candidates in range(2, 10):
+        extension = objective.extend(select(objective, [(0, 1)]), 1, np.arange(candidates))
+        assert len(set(extension.gains.tolist())) == 1
+
+
+def test_black_regions_have_no_direction() -> None:
+    clip = make_clip(0)
+    clip.features[1] = 0
+    objective = Objective(clip, COHERENT)
+    assert objective.value(select(objective, [(0, 0), (1, 0)])) == 0
+
+
+def test_negative_weights_are_refused() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Objective(make_clip(0), Weights(1, -1, 1))
