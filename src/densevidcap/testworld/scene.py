@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from densevidcap.records import UInt8Array
-from densevidcap.testworld.drawing import Bounds, Paint, draw_place, draw_thing, mix_paint
 from densevidcap.testworld.layout import Way, find_ways
+from densevidcap.testworld.painting import Bounds, Paint, draw_thing, mix_paint
+from densevidcap.testworld.places import draw_place
 from densevidcap.testworld.words import (
     COLOUR_WORDS,
     KIND_WORDS,

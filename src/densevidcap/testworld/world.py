@@ -80,6 +80,7 @@ class World:
             raise ValueError("nothing moves in fewer than two frames")
 
     def scene(self, number: int) -> Scene:
+        """What happens in a clip, not yet drawn."""
         return draw_scene(np.random.default_rng((self.seed, number)))
 
     def clip(self, number: int) -> WorldClip:
