@@ -1,40 +1,103 @@
-"""Region-sequences: against candidate-by-candidate NumPy, and cost against frames, regions, words."""
+"""Region-sequences: against NumPy candidate by candidate, and how the cost grows."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from densevidcap.records import FrameGrid, Grid
-from densevidcap.regions import generate_sequences
-from densevidcap.regions.objectives import SMOOTHING, Float64Array
+from densevidcap.records import FloatArray, FrameGrid, Grid
+from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions.objectives import SMOOTHING
 
-SEQUENCES = 10
+SEQUENCES = SequenceOptions().k
+SWEEPS = {
+    "frames": (30, 100, 300, 1000, 3000),
+    "regions": (16, 64, 256, 1024),
+    "words": (418, 1672, 6690, 26760),
+}
 
 
-def make_clip(frames: int = 30, side: int = 4, words: int = 6690, features: int = 2048) -> FrameGrid:
+def run() -> None:
+    clip = make_clip()
+    found = [list(sequence.regions) for sequence in generate_sequences(clip)]
+    assert found == generate_by_candidate(clip, SEQUENCES)
+    # In turns, so that whatever else the machine does slows both alike.
+    rounds = [
+        (
+            measure(lambda: generate_sequences(clip)),
+            measure(lambda: generate_by_candidate(clip, SEQUENCES)),
+        )
+        for _ in range(10)
+    ]
+    batched, by_candidate = np.min(rounds, axis=0)
+    print(
+        f"{SEQUENCES} sequences, 30 frames, 16 regions, 6,690 words, 2,048 features:\n"
+        f"  {1000 * batched:.1f} ms; candidate by candidate {1000 * by_candidate:.0f} ms, "
+        f"{by_candidate / batched:.1f} times as long, for the same sequences"
+    )
+    for name, sizes in SWEEPS.items():
+        print_sweep(name, sizes)
+
+
+def print_sweep(name: str, sizes: Sequence[int]) -> None:
+    """Time and additional memory while one size grows and the others stay."""
+    table = Table(name, "ms", "MB beside the clip")
+    times = []
+    for size in sizes:
+        clip = make_clip(**{name: size})
+        times.append(min(measure(partial(generate_sequences, clip)) for _ in range(3)))
+        table.add_row(f"{size:,}", f"{1000 * times[-1]:.0f}", f"{measure_memory(clip):.1f}")
+    exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    table.caption = f"time grows as {name}^{exponent:.2f}"
+    Console().print(table)
+
+
+def measure(work: Callable[[], object]) -> float:
+    """Seconds."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def measure_memory(clip: FrameGrid) -> float:
+    """MB that a search takes at most, besides the clip's own arrays."""
+    tracemalloc.start()
+    generate_sequences(clip, SequenceOptions(k=2))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak / 2**20
+
+
+def make_clip(
+    frames: int = 30, regions: int = 16, words: int = 6690, features: int = 2048
+) -> FrameGrid:
     """Random word probabilities, few of them high, and non-negative features."""
     rng = np.random.default_rng(0)
-    shape = (frames, side * side)
+    side = math.isqrt(regions)
+    probabilities = rng.random((frames, regions, words), np.float32)
+    probabilities **= 6
     return FrameGrid(
-        Grid(side, side, 1, 1),
+        Grid(side, side, window=1, stride=1),
         np.arange(frames) / 2,
-        rng.random((*shape, words), np.float32) ** 6,
-        rng.random((*shape, features), np.float32),
+        probabilities,
+        rng.random((frames, regions, features), np.float32),
     )
 
 
 def generate_by_candidate(clip: FrameGrid, k: int) -> list[list[int]]:
-    """What `generate_sequences` does by default, one candidate and one chosen sequence at a time."""
+    """The equations for one candidate and one chosen sequence at a time."""
     frames = len(clip.times)
     attainable = clip.probabilities.max(axis=(0, 1)).sum()
     units = clip.features / np.linalg.norm(clip.features, axis=2, keepdims=True)
     neighbours = clip.grid.neighbours()
-    chosen: list[Float64Array] = []
+    chosen: list[FloatArray] = []
     paths: list[list[int]] = []
     for _ in range(k):
         path: list[int] = []
