@@ -27,10 +27,10 @@ TOKENISERS: dict[str, Callable[[str], list[str]]] = {
 }
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ")
 POS_READINGS: dict[str, Sequence[str]] = {
-    "+ open classes, numbers, pronouns": (*CONTENT, "AUX", "ADV", "NUM", "PRON"),
-    "+ nouns, verbs, adjectives, pronouns": (*CONTENT, "AUX", "PRON"),
-    "+ the same without auxiliaries": (*CONTENT, "PRON"),
-    "+ the same without proper nouns": ("NOUN", "VERB", "ADJ", "PRON"),
+    "nouns, verbs, adjectives, pronouns, adverbs, numbers": (*CONTENT, "AUX", "ADV", "NUM", "PRON"),
+    "nouns, verbs, adjectives, pronouns": (*CONTENT, "AUX", "PRON"),
+    "the same without auxiliary verbs": (*CONTENT, "PRON"),
+    "and without proper nouns": ("NOUN", "VERB", "ADJ", "PRON"),
 }
 
 

@@ -16,7 +16,7 @@ from densevidcap.data.sources import (
     find_shard_members,
     find_videos,
 )
-from densevidcap.errors import CorpusError
+from densevidcap.errors import ClipError, CorpusError
 
 ANNOTATIONS = {
     "info": {"year": "2016"},
@@ -132,13 +132,13 @@ def test_bad_shards_are_named(tmp_path: Path) -> None:
 
     shard = tmp_path / "train-000.tar"
     shard.write_bytes(b"not a tar file")
-    with pytest.raises(CorpusError, match=r"train-000\.tar: not a readable tar"):
+    with pytest.raises(ClipError, match=r"train-000\.tar: cannot be read as a tar"):
         list(read_shards(tmp_path))
     write_shard(shard, [shard_clip()], frames=0)
-    with pytest.raises(CorpusError, match=r"train-000\.tar::video1\.json: .*no frames"):
+    with pytest.raises(CorpusError, match=r"train-000\.tar::video1: .*no frames"):
         list(read_shards(tmp_path))
     write_shard(shard, [shard_clip(captions=None)])
-    with pytest.raises(CorpusError, match=r"train-000\.tar::video1\.json: "):
+    with pytest.raises(CorpusError, match=r"train-000\.tar::video1: "):
         list(read_shards(tmp_path))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from densevidcap.data.manifest import ClipRecord
-from densevidcap.data.sources import find_shards, open_shard, shard_sources
+from densevidcap.data.shards import Shard
+from densevidcap.data.sources import open_shards
 from densevidcap.data.text_files import open_text, read_json
 from densevidcap.errors import CorpusError
 
@@ -74,33 +74,22 @@ def read_annotations(
 
 def read_shards(folder: Path, categories: Mapping[int, str] = CATEGORIES) -> Iterator[ClipRecord]:
     """The clips of a folder of tar shards that hold frames and one `<id>.json` a clip."""
-    for shard in find_shards(folder):
-        with open_shard(shard) as tar:
-            sources = shard_sources(shard, tar)
-            for member in tar.getmembers():
-                if member.name.endswith(".json"):
-                    yield _read_member(shard, tar, member, sources, categories)
+    for shard in open_shards(folder):
+        for key in shard.members:
+            yield _read_member(shard, key, categories)
 
 
-def _read_member(
-    shard: Path,
-    tar: tarfile.TarFile,
-    member: tarfile.TarInfo,
-    sources: Mapping[str, str],
-    categories: Mapping[int, str],
-) -> ClipRecord:
-    place = f"{shard}::{member.name}"
-    content = tar.extractfile(member)
-    if content is None:
-        raise CorpusError(f"{place}: not a file; make the shard again")
+def _read_member(shard: Shard, key: str, categories: Mapping[int, str]) -> ClipRecord:
+    source = f"{shard.path}::{key}"
     try:
-        video = json.load(content)
-        clip_id = video["video_id"]
-        if clip_id not in sources:
-            raise ValueError(f"the shard has no frames of {clip_id!r}")
-        return _record(video, sources[clip_id], video["captions"], categories)
+        video = json.loads(shard.read(key, "json"))
+        if video["video_id"] != key:
+            raise ValueError(f"{key}.json is about {video['video_id']!r}")
+        if shard.members[key].keys() == {"json"}:
+            raise ValueError("it has no frames")
+        return _record(video, source, video["captions"], categories)
     except (KeyError, TypeError, ValueError) as error:
-        raise _not_msrvtt(place, error) from error
+        raise _not_msrvtt(source, error) from error
 
 
 def _record(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from densevidcap.data.images import SUFFIXES as IMAGE_SUFFIXES
 from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.shards import VIDEO_SUFFIXES, Shard, open_shard
 from densevidcap.errors import CorpusError
-
-VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mpg", ".mpeg"})
-IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp"})
 
 _NAMED = 10
 """How many missing clips a message names before it only counts them."""
@@ -37,35 +34,16 @@ def find_frame_folders(folder: Path) -> dict[str, str]:
 
 
 def find_shard_members(folder: Path) -> dict[str, str]:
-    """Clip id to `<shard>.tar::<id>`, for a folder of tar shards with `<id>.NN.webp` frames."""
-    sources = {}
-    for shard in find_shards(folder):
-        with open_shard(shard) as tar:
-            sources.update(shard_sources(shard, tar))
-    return sources
+    """Clip id to `<shard>.tar::<id>`, for a folder of tar shards."""
+    return {key: f"{shard.path}::{key}" for shard in open_shards(folder) for key in shard.members}
 
 
-def find_shards(folder: Path) -> list[Path]:
+def open_shards(folder: Path) -> Iterator[Shard]:
+    """The tar shards of a folder, by name."""
     shards = [path for path in _entries(folder) if path.suffix == ".tar"]
     if not shards:
         raise CorpusError(f"{folder}: no .tar shards here; check the path")
-    return shards
-
-
-@contextmanager
-def open_shard(shard: Path) -> Iterator[tarfile.TarFile]:
-    try:
-        with tarfile.open(shard) as tar:
-            yield tar
-    except (OSError, tarfile.TarError) as error:
-        raise CorpusError(f"{shard}: not a readable tar file ({error}); copy it again") from error
-
-
-def shard_sources(shard: Path, tar: tarfile.TarFile) -> dict[str, str]:
-    """Clip id to source, for the clips that have frames in this shard."""
-    frames = (name for name in tar.getnames() if Path(name).suffix.lower() in IMAGE_SUFFIXES)
-    ids = (name.partition(".")[0] for name in frames)
-    return {clip_id: f"{shard}::{clip_id}" for clip_id in ids}
+    yield from map(open_shard, shards)
 
 
 def attach_sources(
