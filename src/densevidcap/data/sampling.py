@@ -64,7 +64,8 @@ def _spread(times: TimeArray, end: float, offsets: npt.NDArray[np.float64]) -> I
     """The frame on screen at `offsets[k]` (0 to 1) of the k-th of equal spans, each frame once."""
     count = len(offsets)
     order = np.arange(count)
-    moments = times[0] + (order + offsets) / count * (end - times[0])
+    # A moment on the edge between two frames belongs to the later one, despite rounding.
+    moments = times[0] + ((order + offsets) / count + 1e-9) * (end - times[0])
     on_screen = np.searchsorted(times, moments, side="right") - 1
     # Where frames are sparse, several moments meet the same one: move on to the next free
     # frame, but leave enough of them for the moments still to come.

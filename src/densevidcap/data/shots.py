@@ -13,13 +13,13 @@ from densevidcap.records import TimeArray, UInt8Array
 
 THUMBNAIL = (48, 48)
 """Pixels (width, height): enough to tell shots apart, too few to see noise."""
-LEAST_CHANGE = 0.12
+LEAST_CHANGE = 0.1
 """Below this, a change is motion or light, never a cut (0: same picture, 1: nothing in common)."""
-OUTSTANDING = 3.0
+OUTSTANDING = 7.0
 """A cut changes the picture this many times as much as the frames around it do."""
 NEIGHBOURS = 5
 """Frames on either side that say how much change is usual here."""
-SHORTEST_SHOT = 0.4
+SHORTEST_SHOT = 0.2
 """Seconds; flashes and wipes change the picture several times in a row."""
 
 Changes = npt.NDArray[np.float64]

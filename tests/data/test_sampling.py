@@ -1,0 +1,82 @@
+"""What every choice of frames promises."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from densevidcap.data.sampling import Sampling, Strategy, end_of
+from densevidcap.records import TimeArray
+
+gaps = st.lists(st.floats(1e-3, 100), min_size=1, max_size=60)
+frame_times = gaps.map(lambda gaps: np.cumsum(gaps) - gaps[0])
+samplings = st.builds(
+    Sampling, st.sampled_from(get_args(Strategy)), st.integers(1, 70), st.integers(0, 2**32)
+)
+
+
+@given(frame_times, samplings, st.data())
+def test_different_frames_in_order(
+    times: TimeArray, sampling: Sampling, data: st.DataObject
+) -> None:
+    cuts = data.draw(
+        st.sets(st.sampled_from(times[1:].tolist())) if len(times) > 1 else st.just(set())
+    )
+    starts = [0.0, *sorted(cuts)]
+    shots = list(zip(starts, [*starts[1:], end_of(times)], strict=True))
+    chosen = sampling.choose(times, shots)
+    assert len(chosen) == min(sampling.frames, len(times))
+    assert (np.diff(chosen) > 0).all()
+    assert chosen[0] >= 0
+    assert chosen[-1] < len(times)
+    np.testing.assert_array_equal(chosen, sampling.choose(times, shots))
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_uniform_takes_the_middle_of_each_span(spans: int, per_span: int) -> None:
+    """With a steady rate and whole spans, the choice is plain arithmetic."""
+    times = np.linspace(0, 10, spans * per_span, endpoint=False)
+    chosen = Sampling(frames=spans).choose(times)
+    np.testing.assert_array_equal(chosen, np.arange(spans) * per_span + per_span // 2)
+
+
+@given(st.integers(1, 30), st.integers(1, 10), st.integers(0, 1000))
+def test_jitter_stays_in_its_span(spans: int, per_span: int, seed: int) -> None:
+    times = np.arange(spans * per_span) / 8
+    chosen = Sampling("jittered", spans, seed).choose(times)
+    np.testing.assert_array_equal(chosen // per_span, np.arange(spans))
+
+
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=12), st.integers(1, 60))
+def test_every_shot_is_seen_while_frames_suffice(lengths: list[int], frames: int) -> None:
+    times = np.arange(sum(lengths), dtype=float)
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    shots = [(float(start), float(end)) for start, end in pairwise(bounds)]
+    chosen = Sampling("shots", frames).choose(times, shots)
+    shares = np.histogram(chosen, bounds)[0]
+    if frames >= len(lengths):
+        assert shares.min() >= 1
+    else:
+        assert shares.max() == 1
+        seen = np.array(lengths)[shares == 1]
+        missed = np.array(lengths)[shares == 0]
+        assert seen.min() >= missed.max()
+
+
+def test_seeds_differ() -> None:
+    times = np.arange(1000.0)
+    for strategy in ("jittered", "random"):
+        one, other = (Sampling(strategy, 10, seed).choose(times).tolist() for seed in (1, 2))
+        assert one != other
+
+
+def test_refuses_nonsense() -> None:
+    with pytest.raises(ValueError, match="strategy"):
+        Sampling("every other")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one frame"):
+        Sampling(frames=0)
