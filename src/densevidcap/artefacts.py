@@ -1,0 +1,98 @@
+"""Model folders: tensors as safetensors, everything else in `card.json`, written last.
+
+A folder without a card is unfinished and is refused, so a process that dies
+while it writes never leaves something that looks like a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from densevidcap.errors import ModelError
+
+CARD = "card.json"
+WEIGHTS = "weights.safetensors"
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place, whole, when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def save_model(
+    folder: Path,
+    tensors: Mapping[str, Tensor],
+    card: Mapping[str, Any],
+    files: tuple[str, ...] = (),
+) -> None:
+    """Write a model folder. `files` names what the caller has put there already (a lexicon, …)."""
+    (folder / CARD).unlink(missing_ok=True)
+    with replacing(folder / WEIGHTS) as temporary:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary)
+    hashes = {name: hash_file(folder / name) for name in (WEIGHTS, *files)}
+    write_json(folder / CARD, {**card, "files": hashes})
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of a model folder, after all its files were found; faults are named at once."""
+    try:
+        card: dict[str, Any] = json.loads((folder / CARD).read_text())
+        files: dict[str, str] = card["files"]
+    except FileNotFoundError:
+        raise ModelError(
+            f"{folder}: no {CARD} in it; it is no model folder, or its training did not finish"
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{folder / CARD}: not a model card ({error})") from None
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise ModelError(f"{folder}: missing {', '.join(missing)}; copy the whole model folder")
+    return card
+
+
+def load_model(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and card of a model folder; a file that differs from its card's hash is refused."""
+    card = read_card(folder)
+    for name, expected in card["files"].items():
+        if hash_file(folder / name) != expected:
+            raise ModelError(
+                f"{folder / name}: damaged or changed since it was saved; copy it again"
+            )
+    try:
+        tensors: dict[str, Tensor] = load_file(folder / WEIGHTS)
+    except SafetensorError as error:
+        raise ModelError(f"{folder / WEIGHTS}: {error}") from None
+    return tensors, card

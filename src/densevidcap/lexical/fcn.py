@@ -1,0 +1,117 @@
+"""The Lexical-FCN: which word belongs to which region of a frame (Sec. 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from densevidcap.artefacts import load_model, save_model
+from densevidcap.data.lexicon import Lexicon
+from densevidcap.errors import ModelError
+from densevidcap.lexical.encoder import EncoderOptions, FastEncoder, RegionEncoder
+from densevidcap.records import FloatArray, FrameGrid, Frames
+
+KIND = "lexical-fcn"
+LEXICON = "lexicon.json"
+
+
+@dataclass(frozen=True)
+class HeadOptions:
+    """From a region's feature to its words."""
+
+    hidden: int = 512
+    """Units of a layer that all words share; 0 is the paper's Eq. 3, one linear map a word."""
+    dropout: float = 0.5
+    """On the shared layer; half of it on the features."""
+
+
+class WordHead(nn.Module):
+    """Region features (…, D) to word logits (…, W): Eq. 3 before its sigmoid."""
+
+    def __init__(self, features: int, words: int, options: HeadOptions) -> None:
+        super().__init__()
+        self.options = options
+        if options.hidden:
+            self.shared = nn.Linear(features, options.hidden)
+        self.words = nn.Linear(options.hidden or features, words)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.dropout(x, self.options.dropout / 2, self.training)
+        if self.options.hidden:
+            x = F.dropout(F.relu(self.shared(x)), self.options.dropout, self.training)
+        logits: Tensor = self.words(x)
+        return logits
+
+    @torch.no_grad()
+    def start_from_priors(self, priors: Tensor, instances: float) -> None:
+        """Begin where a bag of that many instances has each word's prior (W,) as its probability.
+
+        Most words are rare: from zero biases the noisy-OR of 16 regions starts
+        near 1 for every word, and training is spent on unlearning that.
+        """
+        priors = priors.clamp(1e-5, 0.999)
+        each = 1 - (1 - priors) ** (1 / instances)
+        self.words.bias.copy_(torch.logit(each))
+        nn.init.normal_(self.words.weight, std=0.01)
+
+
+class LexicalFCN(nn.Module):
+    """Encoder and word head under one lexicon."""
+
+    def __init__(self, lexicon: Lexicon, encoder: EncoderOptions, head: HeadOptions) -> None:
+        super().__init__()
+        self.lexicon = lexicon
+        self.encoder = RegionEncoder(encoder)
+        self.head = WordHead(self.encoder.channels, len(lexicon), head)
+        self._fast: FastEncoder | None = None
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """(B, 3, H, W) with values 0 to 255 to word logits (B, R, W)."""
+        logits: Tensor = self.head(self.encoder(frames))
+        return logits
+
+    def read(self, frames: Frames) -> FrameGrid:
+        """Every region's features and word probabilities, for frames at the encoder's size."""
+        if self._fast is None:
+            self._fast = FastEncoder(self.encoder)
+        return self.describe(self._fast(frames.images), frames.times)
+
+    @torch.inference_mode()
+    def describe(self, features: FloatArray, times: np.ndarray[Any, Any]) -> FrameGrid:
+        """The same from region features (T, R, D) that were computed before."""
+        self.head.eval()
+        probabilities = torch.sigmoid(self.head(torch.from_numpy(features))).numpy()
+        return FrameGrid(self.encoder.options.grid, times, probabilities, features)
+
+    def save(self, folder: Path, card: Mapping[str, Any]) -> None:
+        """Write a model folder; `card` adds what the model cannot know (data, figures, licence)."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.lexicon.save(folder / LEXICON)
+        options = {"encoder": asdict(self.encoder.options), "head": asdict(self.head.options)}
+        save_model(
+            folder, self.state_dict(), {"kind": "lexical-fcn", **options, **card}, (LEXICON,)
+        )
+
+    @classmethod
+    def load(cls, folder: Path) -> LexicalFCN:
+        tensors, card = load_model(folder)
+        if card.get("kind") != KIND:
+            raise ModelError(f"{folder}: holds a {card.get('kind')}, not a Lexical-FCN")
+        try:
+            model = cls(
+                Lexicon.load(folder / LEXICON),
+                EncoderOptions(**card["encoder"]),
+                HeadOptions(**card["head"]),
+            )
+            model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        except (KeyError, TypeError, RuntimeError) as error:
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
+        return model.eval()

@@ -1,0 +1,160 @@
+"""What a frozen encoder sees in a corpus, computed once and kept on disk.
+
+A cache is a folder named after everything its numbers depend on. Its data file
+only grows, a clip's features first and its line in the index after, so a run
+that is killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from densevidcap.data.clip import open_clip
+from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.sampling import Sampling
+from densevidcap.errors import ClipError, CorpusError
+from densevidcap.lexical.encoder import FastEncoder, RegionEncoder
+from densevidcap.records import FloatArray, Frames, TimeArray
+
+DATA = "features.f16"
+INDEX = "index.jsonl"
+
+
+class FeatureCache:
+    """Clip id to features (T, R, D), memory-mapped float16; R are regions or a map's cells."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._shape: tuple[int, int] = (0, 0)
+        self._rows: dict[str, tuple[int, list[float]]] = {}
+        self._frames = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        for line in self._read_index():
+            entry = json.loads(line)
+            self._add_row(entry["id"], entry["times"], entry["shape"])
+        self._drop_unfinished()
+
+    def __contains__(self, clip: str) -> bool:
+        return clip in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def times(self, clip: str) -> TimeArray:
+        """(T,) seconds."""
+        return np.array(self._rows[clip][1])
+
+    def rows(self, clip: str) -> slice:
+        """Where the clip's frames stand in `all`."""
+        start, times = self._rows[clip]
+        return slice(start, start + len(times))
+
+    @property
+    def all(self) -> npt.NDArray[np.float16]:
+        """(all frames, R, D)."""
+        return np.memmap(self.folder / DATA, np.float16, "r", shape=(self._frames, *self._shape))
+
+    def features(self, clip: str) -> FloatArray:
+        """(T, R, D) of one clip."""
+        return np.asarray(self.all[self.rows(clip)], dtype=np.float32)
+
+    def append(self, clip: str, times: TimeArray, features: FloatArray) -> None:
+        with (self.folder / DATA).open("ab") as data:
+            data.write(features.astype(np.float16).tobytes())
+            data.flush()
+            os.fsync(data.fileno())
+        with (self.folder / INDEX).open("a") as index:
+            shape = list(features.shape[1:])
+            index.write(json.dumps({"id": clip, "times": times.tolist(), "shape": shape}) + "\n")
+        self._add_row(clip, times.tolist(), shape)
+
+    def _add_row(self, clip: str, times: list[float], shape: list[int]) -> None:
+        self._shape = (shape[0], shape[1])
+        self._rows[clip] = (self._frames, times)
+        self._frames += len(times)
+
+    def _read_index(self) -> Iterator[str]:
+        path = self.folder / INDEX
+        if path.exists():
+            whole = path.read_text()
+            whole = whole[: whole.rfind("\n") + 1]  # a kill may have cut the last line
+            path.write_text(whole)
+            yield from whole.splitlines()
+
+    def _drop_unfinished(self) -> None:
+        path = self.folder / DATA
+        expected = self._frames * self._shape[0] * self._shape[1] * 2
+        if path.exists() and path.stat().st_size > expected:
+            os.truncate(path, expected)
+        elif self._frames and (not path.exists() or path.stat().st_size < expected):
+            raise CorpusError(f"{self.folder}: damaged; remove it to compute it again")
+
+
+def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:
+    """A name that changes with anything the features depend on."""
+    digest = hashlib.sha256()
+    digest.update(json.dumps([asdict(encoder.options), asdict(sampling), stage]).encode())
+    for name, tensor in encoder.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return f"{encoder.options.backbone}-{digest.hexdigest()[:12]}"
+
+
+def cache_features(
+    records: Iterable[ClipRecord],
+    encoder: RegionEncoder,
+    folder: Path,
+    sampling: Sampling,
+    stage: int | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> tuple[FeatureCache, dict[str, str]]:
+    """Features of every record that is not in the cache yet, and the clips that failed, with why.
+
+    Region features, or with `stage` the cells that go into that stage of the backbone. One thread decodes the next clip while the encoder works on this one.
+    """
+    cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
+    fast, size = FastEncoder(encoder), (encoder.options.size,) * 2
+    failures: dict[str, str] = {}
+
+    def read(record: ClipRecord) -> Frames:
+        if record.source is None:
+            raise ClipError(f"{record.id}: its manifest line names no source")
+        return open_clip(record.source).sample(sampling, size)
+
+    with ThreadPoolExecutor(1) as reader:
+        missing = []
+        for record in records:
+            if record.id in cache:
+                advance()
+            else:
+                missing.append(record)
+        upcoming = [reader.submit(read, record) for record in missing[:2]]
+        for position, record in enumerate(missing):
+            if position + 2 < len(missing):
+                upcoming.append(reader.submit(read, missing[position + 2]))
+            try:
+                frames = upcoming.pop(0).result()
+                images = frames.images
+                features = fast(images) if stage is None else fast.begin(images, stage)
+                cache.append(record.id, frames.times, features)
+            except ClipError as error:
+                failures[record.id] = str(error)
+            advance()
+    return cache, failures
+
+
+def gather(cache: FeatureCache, clips: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features (N, R, D) of all frames of these clips, and the place of each frame's clip (N,)."""
+    parts = [cache.features(clip) for clip in clips]
+    owners = np.repeat(np.arange(len(clips)), [len(part) for part in parts])
+    return torch.from_numpy(np.concatenate(parts)), torch.from_numpy(owners)

@@ -1,0 +1,184 @@
+"""Teaching a Lexical-FCN its words from clips and their captions (Sec. 3.1.1 and 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from densevidcap.data.manifest import ClipRecord
+from densevidcap.errors import CorpusError, ModelError
+from densevidcap.lexical.fcn import LexicalFCN
+from densevidcap.lexical.features import FeatureCache, gather
+from densevidcap.lexical.losses import mil_loss, mimll_loss, mll_loss, noisy_or
+from densevidcap.lexical.measures import average_precision, detect
+from densevidcap.records import FloatArray
+
+Paradigm = Literal["mimll", "mil", "mll"]
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """What the words are learned from."""
+
+    paradigm: Paradigm = "mimll"
+    bag: Literal["frame", "clip"] = "frame"
+    """Whose regions share a label: a frame's, or all of a clip's."""
+    batch: int = 32
+    """Clips a step."""
+    tuned: int = 0
+    """How many of the backbone's last stages are trained along; 0 leaves it as it is."""
+    tuned_rate: float = 0.1
+    """Their learning rate, as a share of the head's."""
+    frequent: int = 200
+    """Mean AP is taken over that many of the lexicon's most frequent words."""
+
+
+class Batch(NamedTuple):
+    features: Tensor
+    """(N, R, D) of all frames."""
+    owners: Tensor
+    """(N,): the place of each frame's clip."""
+    labels: Tensor
+    """(B, W)."""
+
+
+class WordTask:
+    """A Lexical-FCN, cached features of its clips and their words, for the training loop.
+
+    The cache holds region features, or with `options.tuned` the cells that go
+    into the first stage that is trained.
+    """
+
+    def __init__(
+        self,
+        model: LexicalFCN,
+        cache: FeatureCache,
+        records: Sequence[ClipRecord],
+        held_out: Sequence[ClipRecord],
+        options: WordOptions,
+        seed: int = 0,
+    ) -> None:
+        if not records:
+            raise CorpusError("no clip to train on: is the manifest's split 'train'?")
+        self.model, self.cache, self.options, self.seed = model, cache, options, seed
+        self.first_tuned = len(model.encoder.backbone.stages()) - options.tuned
+        if self.first_tuned < 1:
+            raise ModelError(f"tuned = {options.tuned} is more than the backbone's stages")
+        self.clips = [record.id for record in records]
+        self.held_out = [record.id for record in held_out]
+        self.labels = label_clips(model, records)
+        self.held_out_labels = label_clips(model, held_out)
+        self._set_priors()
+
+    def _set_priors(self) -> None:
+        frames = sum(len(self.cache.times(clip)) for clip in self.clips) / len(self.clips)
+        regions = len(self.model.encoder.options.grid)
+        instances = {"mll": 1.0}.get(self.options.paradigm, regions)
+        if self.options.bag == "clip" and self.options.paradigm != "mll":
+            instances *= frames
+        priors = torch.from_numpy(self.labels.mean(axis=0))
+        self.model.head.start_from_priors(priors.float(), instances)
+
+    def steps_per_epoch(self) -> int:
+        return -(-len(self.clips) // self.options.batch)
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        order = np.random.default_rng((self.seed, epoch)).permutation(len(self.clips))
+        for start in range(0, len(order), self.options.batch):
+            places = order[start : start + self.options.batch]
+            features, owners = gather(self.cache, [self.clips[place] for place in places])
+            yield Batch(features, owners, torch.from_numpy(self.labels[places]).float())
+
+    def regions(self, cached: Tensor) -> Tensor:
+        """Region features (N, R, D) from what the cache holds."""
+        if not self.options.tuned:
+            return cached
+        side = round(cached.shape[1] ** 0.5)
+        cells = cached.transpose(1, 2).reshape(len(cached), -1, side, side)
+        if self.model.training and torch.rand(()) < 0.5:
+            cells = cells.flip(3)  # a mirrored frame, near enough: its words stay the same
+        return self.model.encoder.finish(cells, self.first_tuned)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Eq. 1: summed over words, averaged over clips, however many frames each has."""
+        self._keep_norms()
+        features, owners, labels = self.regions(batch.features), batch.owners, batch.labels
+        shares = 1 / torch.bincount(owners).float()[owners]
+        if self.options.paradigm == "mll":
+            losses = mll_loss(self.model.head(features.mean(dim=1)), labels[owners])
+            return (losses.sum(dim=1) * shares).sum() / len(labels)
+        loss = mil_loss if self.options.paradigm == "mil" else mimll_loss
+        logits = self.model.head(features)
+        if self.options.bag == "clip":
+            return loss(logits, owners, labels).sum(dim=1).mean()
+        frames = torch.arange(len(owners))
+        losses = loss(logits, frames, labels[owners])
+        return (losses.sum(dim=1) * shares).sum() / len(labels)
+
+    def _keep_norms(self) -> None:
+        """Batch norms keep ImageNet's statistics: a batch of few clips has none to offer."""
+        for module in self.model.encoder.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.eval()
+
+    def rate_factors(self) -> dict[str, float]:
+        factors = {"encoder.": 0.0}
+        for stage in self.model.encoder.backbone.stages()[self.first_tuned :]:
+            for module in stage.modules:
+                factors[f"encoder.backbone.{module}."] = self.options.tuned_rate
+        return factors
+
+    @torch.inference_mode()
+    def score(self, clips: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Of each clip and word (B, W): P(the clip shows it), and the most that a region gives it.
+
+        The first is the noisy-OR of a frame, averaged over the frames. Region
+        probabilities are those of the paradigm's own instances, so the paper's
+        "max-probability within the region-sequence" is the second.
+        """
+        self.model.eval()
+        shown, most = [], []
+        for clip in clips:
+            features, _ = gather(self.cache, [clip])
+            regions = self.regions(features)
+            logits = self.model.head(regions)
+            if self.options.paradigm == "mll":
+                frames = torch.sigmoid(self.model.head(regions.mean(dim=1)))
+            else:
+                frames = noisy_or(logits)
+            shown.append(frames.mean(dim=0))
+            most.append(torch.sigmoid(logits).amax(dim=(0, 1)))
+        return torch.stack(shown).numpy(), torch.stack(most).numpy()
+
+    def validate(self) -> dict[str, float]:
+        if not self.held_out:
+            return {}
+        shown, _ = self.score(self.held_out)
+        precisions = average_precision(shown, self.held_out_labels)
+        positives = self.held_out_labels.sum(axis=0)
+        found = detect(shown, self.held_out_labels)
+        return {
+            "map_frequent": 100 * float(np.nanmean(precisions[: self.options.frequent])),
+            "map_5_positives": 100 * float(np.nanmean(precisions[positives >= 5])),
+            "chance_frequent": 100 * float(self._chance()),
+            "detection_precision": 100 * found.precision,
+            "detection_recall": 100 * found.recall,
+            "detection_top_k": 100 * found.top_k,
+        }
+
+    def _chance(self) -> float:
+        """Mean AP of a random order: about the share of positives."""
+        return float(self.held_out_labels[:, : self.options.frequent].mean())
+
+
+def label_clips(model: LexicalFCN, records: Sequence[ClipRecord]) -> npt.NDArray[np.bool_]:
+    """(B, W): the lexicon words that each clip's captions have."""
+    if not records:
+        return np.zeros((0, len(model.lexicon)), dtype=np.bool_)
+    return np.stack([model.lexicon.label(record.captions) for record in records])
