@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-dev
 DEMO   := $(VENV)/.installed-demo
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: samples demo test test-slow lint bench clean
 
 # Only what captioning needs, plus the two packages whose pictures make the sample clips.
 $(DEMO): pyproject.toml

@@ -120,7 +120,8 @@ def cache_features(
 ) -> tuple[FeatureCache, dict[str, str]]:
     """Features of every record that is not in the cache yet, and the clips that failed, with why.
 
-    Region features, or with `stage` the cells that go into that stage of the backbone. One thread decodes the next clip while the encoder works on this one.
+    Region features, or with `stage` the cells that go into that stage of the
+    backbone. One thread decodes the next clip while the encoder works on this one.
     """
     cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
     fast, size = FastEncoder(encoder), (encoder.options.size,) * 2

@@ -102,32 +102,33 @@ def learn_weights(
 
 
 def fit_weights(choices: Choices, decay: float, steps: int = 600) -> Float64Array:
-    """(3,): the w >= 0 that minimise hinge(w) + decay/2 |w|^2, by projected subgradients.
+    """(3,): the w >= 0 that minimise the hinge, by projected subgradients.
 
-    Terms differ in size by orders of magnitude, so the search goes in units of their typical
-    advantage; its steps shrink geometrically, which three dimensions allow.
+    Terms differ in size by orders of magnitude, so search and regulariser, decay/2 |w|^2, count a
+    weight in units of its term's typical advantage. The steps shrink geometrically, which is enough
+    in three dimensions.
     """
     typical = np.sqrt(np.mean(choices.advantages**2, axis=0))
     units = np.divide(1, typical, out=np.zeros(3), where=typical > 0)
     longest_step = 4 * choices.margins.mean()
-    weights = best = np.zeros(3)
+    scaled = best = np.zeros(3)
     lowest = np.inf
     for step in range(steps):
-        loss, gradient = choices.hinge(weights)
-        loss += decay / 2 * float(weights @ weights)
+        loss, gradient = choices.hinge(scaled * units)
+        loss += decay / 2 * float(scaled @ scaled)
         if loss < lowest:
-            lowest, best = loss, weights
-        slope = units * (gradient + decay * weights)
+            lowest, best = loss, scaled
+        slope = units * gradient + decay * scaled
         length = float(np.linalg.norm(slope))
         if length == 0:
             break
-        weights = np.maximum(weights - longest_step * 0.98**step * units * slope / length, 0)
+        scaled = np.maximum(scaled - longest_step * 0.98**step * slope / length, 0)
     if not best.any():
         raise ModelError(
             "no term of the objective tells the regions that sentences are about from others: "
             "train the Lexical-FCN longer, or on more clips"
         )
-    return best
+    return best * units
 
 
 def _observe(
