@@ -25,12 +25,12 @@ def f_inf(clip: FrameGrid, sites: list[Site], words: IndexArray | None = None) -
 
 def f_coh(clip: FrameGrid, sites: list[Site]) -> float:
     """Sum over pairs of the cosine of features."""
-    total = 0.0
-    for t in range(len(sites)):
-        for s in range(t):
-            x, y = clip.features[sites[t]].astype(float), clip.features[sites[s]].astype(float)
-            total += float(x @ y) / (math.sqrt(float(x @ x)) * math.sqrt(float(y @ y)))
-    return total
+    return sum(cosine(clip, sites[t], sites[s]) for t in range(len(sites)) for s in range(t))
+
+
+def cosine(clip: FrameGrid, one: Site, other: Site) -> float:
+    x, y = clip.features[one].astype(float), clip.features[other].astype(float)
+    return float(x @ y) / math.sqrt(float(x @ x) * float(y @ y))
 
 
 def f_div(clip: FrameGrid, sites: list[Site], chosen: list[list[Site]]) -> float:
@@ -53,39 +53,39 @@ def distribution(clip: FrameGrid, sites: list[Site]) -> Float64Array:
 
 
 def terms(
-    clip: FrameGrid,
-    sites: list[Site],
-    chosen: list[list[Site]],
-    scaling: Scaling,
-    words: IndexArray | None = None,
+    clip: FrameGrid, sites: list[Site], chosen: list[list[Site]], words: IndexArray | None = None
 ) -> Float64Array:
     """(3,): f_inf, f_div, f_coh."""
-    values = np.array([f_inf(clip, sites, words), f_div(clip, sites, chosen), f_coh(clip, sites)])
+    return np.array([f_inf(clip, sites, words), f_div(clip, sites, chosen), f_coh(clip, sites)])
+
+
+def scales(
+    clip: FrameGrid, chosen: list[list[Site]], scaling: Scaling, words: IndexArray | None = None
+) -> Float64Array:
+    """(3,): what the terms are divided by."""
     if scaling == "paper":
-        return values
+        return np.ones(3)
     frames, regions = clip.probabilities.shape[:2]
     everything = [(frame, region) for frame in range(frames) for region in range(regions)]
-    attainable = f_inf(clip, everything, words)
-    pairs = frames * (frames - 1) / 2
-    return np.asarray(values / [attainable or 1, max(len(chosen), 1), max(pairs, 1)])
+    apart = [1 - cosine(clip, one, other) for one in everything for other in everything]
+    pairs = max(frames * (frames - 1) / 2, 1)
+    attainable = f_inf(clip, everything, words) or 1
+    return np.array([attainable, max(len(chosen), 1), pairs * max(float(np.mean(apart)), 1e-3)])
 
 
 def search_in_frame_order(
-    clip: FrameGrid,
-    chosen: list[list[Site]],
-    weights: Weights,
-    scaling: Scaling,
-    words: IndexArray | None = None,
+    clip: FrameGrid, chosen: list[list[Site]], weights: Weights, scaling: Scaling
 ) -> list[Site]:
     """Eq. 8: from each frame the region of the largest marginal gain, beside the one before."""
+    rates = np.array(weights) / scales(clip, chosen, scaling)
     path: list[Site] = []
     for frame in range(len(clip.times)):
         best, best_gain = None, -math.inf
         for region in range(len(clip.grid)):
             if path and not touch(clip, path[-1][1], region):
                 continue
-            with_region = terms(clip, [*path, (frame, region)], chosen, scaling, words)
-            gain = float((with_region - terms(clip, path, chosen, scaling, words)) @ weights)
+            with_region = terms(clip, [*path, (frame, region)], chosen)
+            gain = float((with_region - terms(clip, path, chosen)) @ rates)
             if gain > best_gain:
                 best, best_gain = region, gain
         assert best is not None

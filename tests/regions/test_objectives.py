@@ -93,9 +93,10 @@ def test_terms_equal_the_transcription(
     *before, (frame, _) = sites
     regions = np.arange(len(clip.grid))
     extension = objective.extend(select(objective, before), frame, regions)
-    known = literal.terms(clip, before, chosen, scaling, words)
+    scales = literal.scales(clip, chosen, scaling, words)
+    known = literal.terms(clip, before, chosen, words) / scales
     for region in regions:
-        after = literal.terms(clip, [*before, (frame, int(region))], chosen, scaling, words)
+        after = literal.terms(clip, [*before, (frame, int(region))], chosen, words) / scales
         np.testing.assert_allclose(extension.term_gains[region], after - known, atol=1e-5)
         np.testing.assert_allclose(extension.gains[region], (after - known) @ weights, atol=1e-4)
         np.testing.assert_allclose(

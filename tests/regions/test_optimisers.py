@@ -112,7 +112,7 @@ def test_no_search_beats_the_exhaustive_one(clip: FrameGrid, weights: Weights) -
 def test_exhaustive_search_equals_the_transcription(seed: int) -> None:
     clip = make_clip(seed, frames=2, rows=2, columns=2)
     paths = [[(0, one), (1, other)] for one in range(4) for other in range(4)]
-    values = [literal.terms(clip, path, [], "paper").sum() for path in paths]
+    values = [literal.terms(clip, path, []).sum() for path in paths]
     found = search_exhaustively(Objective(clip, scaling="paper"))
     assert list(found.sites) == paths[int(np.argmax(values))]
 

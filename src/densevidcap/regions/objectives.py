@@ -34,6 +34,9 @@ THRESHOLD = 0.1
 SMOOTHING = 1e-6
 """Added to each word's probability before they are normalised to a distribution."""
 
+SMALLEST_SPREAD = 1e-3
+"""Regions that are more alike than this count as equal."""
+
 
 class Weights(NamedTuple):
     """w_v: how much each term of the objective counts; none may be negative."""
@@ -157,9 +160,10 @@ class Objective:
     ) -> None:
         """`words` are those that f_inf counts: a sentence's, or the whole lexicon if None.
 
-        Scaling `paper` takes the terms as printed. Scaling `clip` makes f_inf a share of what the
-        whole clip has, f_coh the mean cosine of a full sequence's pairs and f_div the mean over the
-        chosen sequences, so that a weight means the same for any clip, lexicon and k.
+        Scaling `paper` takes the terms as printed. Scaling `clip` makes a weight mean the same for
+        any clip, lexicon, network and k: f_inf is the share of what the whole clip has, f_div the
+        mean over the chosen sequences, and f_coh the mean over the sequence's pairs in units of how
+        far (1 - cosine) two regions of the clip are apart on average.
         """
         if min(weights) < 0:
             raise ValueError(f"weights must not be negative: {weights}")
@@ -173,6 +177,8 @@ class Objective:
         self._lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
         everything = clip.probabilities.max(axis=(0, 1))
         self._attainable = float(informativeness(everything[None], words)[0])
+        middle = np.tensordot(1 / self._lengths, clip.features, axes=2) / self._lengths.size
+        self._spread = 1 - float(middle @ middle)
         self._choose(Chosen(np.zeros(lexicon, np.float32)))
 
     def _choose(self, chosen: Chosen) -> None:
@@ -181,7 +187,8 @@ class Objective:
         self.scales = np.ones(3)
         """(3,): what each term is divided by."""
         if self.scaling == "clip":
-            self.scales[:] = self._attainable or 1, max(chosen.count, 1), max(pairs, 1)
+            coherent = max(pairs, 1) * max(self._spread, SMALLEST_SPREAD)
+            self.scales[:] = self._attainable or 1, max(chosen.count, 1), coherent
         self.rates = np.array(self.weights) / self.scales
         """(3,): what one more of each term is worth."""
 

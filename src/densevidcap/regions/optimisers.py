@@ -56,7 +56,9 @@ def search_best_first(
     steps = objective.clip.grid.steps()
     subset = objective.empty()
     gains = _gains_everywhere(objective, subset)
-    costs = np.ones_like(gains) if cost == "uniform" else np.maximum(gains, np.finfo(float).tiny)
+    costs = (
+        np.ones_like(gains) if cost == "uniform" else np.maximum(gains, np.finfo(np.float32).tiny)
+    )
     is_open = np.ones(gains.shape, dtype=bool)
     for _ in range(objective.frames if budget is None else budget):
         if not lazy:
