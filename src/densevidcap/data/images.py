@@ -1,4 +1,4 @@
-"""Single images: safe decoding, and the one resize that every kind of clip goes through."""
+"""Single images: safe decoding, and resizing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lay_on_white(image: Image.Image) -> Image.Image:
 
 
 def to_array(image: Image.Image, size: Size | None) -> UInt8Array:
-    """(H, W, 3), resized without aliasing; one filter, so that containers do not differ."""
+    """(H, W, 3), resized without aliasing by the filter that videos get too."""
     if size is not None and image.size != size:
         # Past twice the target a cheap box average first costs no visible quality.
         image = image.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)

@@ -11,11 +11,13 @@ from functools import cached_property
 from itertools import islice
 
 import av
+import numpy as np
 from av.container import InputContainer
 from av.error import FFmpegError
 from av.packet import Packet
 from av.stream import Disposition
 from av.video.frame import VideoFrame
+from av.video.reformatter import Interpolation
 from av.video.stream import VideoStream
 from PIL import Image
 
@@ -36,11 +38,14 @@ _SEEKABLE = frozenset({"matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2"})
 # Decoders that can tell for sure that no other frame refers to a given one.
 _DROPPABLE = frozenset({"h264", "mpeg1video", "mpeg2video", "mpeg4"})
 
-_QUARTER_TURNS = {
-    1: Image.Transpose.ROTATE_90,
-    2: Image.Transpose.ROTATE_180,
-    3: Image.Transpose.ROTATE_270,
-}
+# The filter that images get, converting and scaling at once. Without the last three flags
+# colours are off by one or two levels, which would set videos apart from images.
+_BICUBIC = int(
+    Interpolation.BICUBIC
+    | Interpolation.ACCURATE_RND
+    | Interpolation.FULL_CHR_H_INT
+    | Interpolation.FULL_CHR_H_INP
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,9 @@ class VideoClip(Clip):
         times = self.times()
         with self._open() as container:
             for _, frame in self._decode(container):
-                return ClipInfo.measure(_show(frame).size, times, bool(container.streams.audio))
+                size = (frame.width, frame.height)
+                displayed = size[::-1] if _quarter_turns(frame) % 2 else size
+                return ClipInfo.measure(displayed, times, bool(container.streams.audio))
         raise ClipError(f"{self.name}: no frame can be decoded; is the file complete?")
 
     def times(self) -> TimeArray:
@@ -66,7 +73,7 @@ class VideoClip(Clip):
         timeline = self._timeline
         with self._open() as container:
             for stamp, frame in self._decode(container):
-                yield timeline.second(stamp), to_array(_show(frame), size)
+                yield timeline.second(stamp), _show(frame, size)
 
     def pick(
         self, chosen: Sequence[int], size: Size | None = None
@@ -143,7 +150,7 @@ class VideoClip(Clip):
                 for stamp, frame in self._decode(container, set(run.wanted)):
                     if stamp < due[0]:
                         continue
-                    found.append((stamp, to_array(_show(frame), size)))
+                    found.append((stamp, _show(frame, size)))
                     # More than one is due when packets held no intact frame.
                     while due and due[0] <= stamp:
                         due.popleft()
@@ -188,9 +195,21 @@ class VideoClip(Clip):
         )
 
 
-def _show(frame: VideoFrame) -> Image.Image:
-    """RGB as a viewer sees it: upright, white behind what is transparent."""
-    has_alpha = any(component.is_alpha for component in frame.format.components)
-    image = Image.fromarray(frame.to_ndarray(format="rgba" if has_alpha else "rgb24"))
-    turn = _QUARTER_TURNS.get(round(frame.rotation / 90) % 4)
-    return lay_on_white(image if turn is None else image.transpose(turn))
+def _show(frame: VideoFrame, size: Size | None) -> UInt8Array:
+    """(H, W, 3) as a viewer sees it: upright, white behind what is transparent."""
+    turns = _quarter_turns(frame)
+    if size is not None and turns % 2:
+        size = size[::-1]
+    if any(component.is_alpha for component in frame.format.components):
+        picture = Image.fromarray(frame.to_ndarray(format="rgba"))
+        image = to_array(lay_on_white(picture), size)
+    else:
+        width, height = size or (frame.width, frame.height)
+        scaled = frame.reformat(width, height, "rgb24", interpolation=_BICUBIC)
+        image = np.asarray(scaled.to_ndarray(), np.uint8)
+    return np.ascontiguousarray(np.rot90(image, turns))
+
+
+def _quarter_turns(frame: VideoFrame) -> int:
+    """How often to turn the frame left, as its display matrix says."""
+    return round(frame.rotation / 90) % 4
