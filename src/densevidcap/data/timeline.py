@@ -43,7 +43,6 @@ class Timeline:
     """Seconds."""
     carried: bool
     """Whether decoded frames carry these stamps. If not, the n-th to come out has the n-th."""
-
     seekable: bool
     """Whether the file can be entered at a keyframe."""
 
