@@ -34,7 +34,7 @@ def run() -> None:
             measure(lambda: generate_sequences(clip)),
             measure(lambda: generate_by_candidate(clip, SEQUENCES)),
         )
-        for _ in range(10)
+        for _ in range(20)
     ]
     batched, by_candidate = np.min(rounds, axis=0)
     print(
@@ -96,6 +96,7 @@ def generate_by_candidate(clip: FrameGrid, k: int) -> list[list[int]]:
     frames = len(clip.times)
     attainable = clip.probabilities.max(axis=(0, 1)).sum()
     units = clip.features / np.linalg.norm(clip.features, axis=2, keepdims=True)
+    spread = 1 - np.square(units.mean(axis=(0, 1))).sum()
     neighbours = clip.grid.neighbours()
     chosen: list[FloatArray] = []
     paths: list[list[int]] = []
@@ -112,7 +113,7 @@ def generate_by_candidate(clip: FrameGrid, k: int) -> list[list[int]]:
                 f_div = sum((p * np.log(p / q)).sum() for p in chosen) / max(len(chosen), 1)
                 f_coh = sum(
                     units[frame, region] @ units[earlier, path[earlier]] for earlier in range(frame)
-                ) / (frames * (frames - 1) / 2)
+                ) / (frames * (frames - 1) / 2 * spread)
                 gains[region] = f_inf + f_div + f_coh
             path.append(int(gains.argmax()))
             pooled = np.maximum(pooled, clip.probabilities[frame, path[-1]])

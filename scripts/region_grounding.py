@@ -7,7 +7,8 @@ python scripts/region_grounding.py                    its words read off the tru
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -47,30 +48,27 @@ def print_grounding(
 
     A sequence is on a thing when, in at least half of the frames, its region holds its centre.
     """
-    console = Console()
+    *_, learned = learn_weights(training, options)
+    fitted = ", ".join(f"{weight:.2f}" for weight in learned.weights)
+    choices = {
+        "w = 1": options,
+        "w = 1, terms as printed": replace(options, scaling="paper"),
+        f"w = {fitted} (learned)": replace(options, weights=learned.weights),
+        "w = 1, best of all starts": replace(options, optimiser="every-start"),
+    }
+    rng = np.random.default_rng(0)
+    makers: dict[str, Generator] = {"random": lambda clip: walk_randomly(clip, options.k, rng)}
+    for name, choice in choices.items():
+        makers[name] = partial(generate_sequences, options=choice)
     table = Table(
         "region-sequences",
-        *(Column(name, justify="right") for name in ("winner", "chance", "ceiling")),
-        caption="% of sentences with the winning, a random and any sequence on their thing",
+        *(Column(name, justify="right") for name in ("winner %", "chance %", "ceiling %")),
+        caption="sentences with the winning, a random and any sequence on their thing",
     )
-    rng = np.random.default_rng(0)
-    *_, learned = learn_weights(training, options)
-    equal = ", ".join(f"{weight:g}" for weight in options.weights)
-    fitted = ", ".join(f"{weight:.2f}" for weight in learned.weights)
-    makers: dict[str, Generator] = {
-        "random": lambda clip: walk_randomly(clip, options.k, rng),
-        f"w = {equal}": lambda clip: generate_sequences(clip, options),
-        f"w = {equal}, as printed": lambda clip: generate_sequences(
-            clip, SequenceOptions(options.k, options.weights, scaling="paper")
-        ),
-        f"w = {fitted}, learned": lambda clip: generate_sequences(
-            clip, SequenceOptions(options.k, learned.weights)
-        ),
-    }
     for name, generate in makers.items():
         shares = 100 * np.mean([row for clip in test for row in ground(clip, generate)], axis=0)
         table.add_row(name, *(f"{share:.1f}" for share in shares))
-    console.print(table)
+    Console().print(table)
 
 
 def ground(clip: GroundedClip, generate: Generator) -> list[tuple[float, float, float]]:

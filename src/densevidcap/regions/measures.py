@@ -55,7 +55,8 @@ def measure_following(sequence: RegionSequence, boxes: Sequence[Box]) -> float:
 def _cosine(sequence: RegionSequence, clip: FrameGrid) -> float:
     """Mean over the pairs of different frames."""
     features = clip.features[list(sequence.frames), list(sequence.regions)].astype(np.float64)
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
     count = len(features)
-    # |sum of units|^2 has every pair twice, and each unit with itself.
-    return float((np.square(features.sum(axis=0)).sum() - count) / (count * (count - 1)))
+    # The square of the sum has every pair twice, and each feature with itself.
+    twice = np.square(features.sum(axis=0)).sum() - np.square(features).sum()
+    return float(twice / (count * (count - 1)))

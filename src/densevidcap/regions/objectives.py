@@ -205,10 +205,10 @@ class Objective:
 
     def extend(self, subset: Subset, frame: int, regions: IndexArray) -> Extension:
         """What each of `regions` (C,) of a frame would make of the subset."""
-        pooled = self.clip.probabilities[frame, regions]
+        pooled = self.clip.probabilities[frame].take(regions, axis=0)
         np.maximum(pooled, subset.pooled, out=pooled)
         mass = informativeness(pooled)
-        cosines = _dots(self.clip.features[frame, regions], subset.direction)
+        cosines = _dots(self.clip.features[frame].take(regions, axis=0), subset.direction)
         terms = np.empty((len(regions), 3))
         terms[:, 0] = mass if self.words is None else informativeness(pooled, self.words)
         terms[:, 1] = self.chosen.divergence(pooled, mass)

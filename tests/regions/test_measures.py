@@ -1,0 +1,54 @@
+"""Figures about region-sequences."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.regions import literal
+from tests.regions.clips import make_clip
+
+from densevidcap.records import Box, RegionSequence
+from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions.measures import measure_following, measure_quality
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_quality_equals_the_transcription(seed: int) -> None:
+    clip = make_clip(seed)
+    sequences = generate_sequences(clip, SequenceOptions(k=2))
+    one, other = ([*enumerate(sequence.regions)] for sequence in sequences)
+    attainable = clip.probabilities.max(axis=(0, 1)).sum()
+    quality = measure_quality(sequences, clip)
+    assert quality.informativeness == pytest.approx(
+        (literal.f_inf(clip, one) + literal.f_inf(clip, other)) / 2 / attainable, rel=1e-5
+    )
+    assert quality.coherence == pytest.approx(
+        (literal.f_coh(clip, one) + literal.f_coh(clip, other)) / 2 / 6, rel=1e-5
+    )
+    assert quality.divergence == pytest.approx(
+        (literal.f_div(clip, one, [other]) + literal.f_div(clip, other, [one])) / 2, abs=1e-6
+    )
+
+
+def test_equal_sequences_overlap_wholly() -> None:
+    clip = make_clip(0)
+    sequence = generate_sequences(clip, SequenceOptions(k=1))[0]
+    quality = measure_quality([sequence] * 3, clip)
+    assert (quality.overlap, quality.divergence, quality.distinct) == (1, 0, 1)
+
+
+def test_following_is_the_share_of_frames_that_hold_the_centre() -> None:
+    grid = make_clip(0, rows=2, columns=2).grid
+    sequence = RegionSequence(grid, (1, 2), (0, 1), (0.5, 1.0))
+    left, right = Box(0.1, 0.1, 0.3, 0.3), Box(0.7, 0.1, 0.9, 0.3)
+    assert measure_following(sequence, [right, left, right]) == 1
+    assert measure_following(sequence, [left, left, left]) == 0.5
+    assert measure_following(sequence, [left, right, left]) == 0
+
+
+def test_frames_without_features_have_no_coherence() -> None:
+    clip = make_clip(0)
+    clip.features[:] = 0
+    sequences = generate_sequences(clip, SequenceOptions(k=2))
+    assert measure_quality(sequences, clip).coherence == 0
