@@ -95,9 +95,7 @@ class LexicalFCN(nn.Module):
         folder.mkdir(parents=True, exist_ok=True)
         self.lexicon.save(folder / LEXICON)
         options = {"encoder": asdict(self.encoder.options), "head": asdict(self.head.options)}
-        save_model(
-            folder, self.state_dict(), {"kind": "lexical-fcn", **options, **card}, (LEXICON,)
-        )
+        save_model(folder, self.state_dict(), {"kind": KIND, **options, **card}, (LEXICON,))
 
     @classmethod
     def load(cls, folder: Path) -> LexicalFCN:

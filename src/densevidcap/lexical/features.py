@@ -39,9 +39,12 @@ class FeatureCache:
         self._rows: dict[str, tuple[int, list[float]]] = {}
         self._frames = 0
         folder.mkdir(parents=True, exist_ok=True)
-        for line in self._read_index():
-            entry = json.loads(line)
-            self._add_row(entry["id"], entry["times"], entry["shape"])
+        try:
+            for line in self._read_index():
+                entry = json.loads(line)
+                self._add_row(entry["id"], entry["times"], entry["shape"])
+        except (ValueError, KeyError, TypeError):
+            raise self._damaged() from None
         self._drop_unfinished()
 
     def __contains__(self, clip: str) -> bool:
@@ -97,7 +100,10 @@ class FeatureCache:
         if path.exists() and path.stat().st_size > expected:
             os.truncate(path, expected)
         elif self._frames and (not path.exists() or path.stat().st_size < expected):
-            raise CorpusError(f"{self.folder}: damaged; remove it to compute it again")
+            raise self._damaged()
+
+    def _damaged(self) -> CorpusError:
+        return CorpusError(f"{self.folder}: damaged; remove it to compute it again")
 
 
 def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:

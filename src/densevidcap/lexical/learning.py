@@ -164,9 +164,9 @@ class WordTask:
         positives = self.held_out_labels.sum(axis=0)
         found = detect(shown, self.held_out_labels)
         return {
-            "map_frequent": 100 * float(np.nanmean(precisions[: self.options.frequent])),
-            "map_5_positives": 100 * float(np.nanmean(precisions[positives >= 5])),
-            "chance_frequent": 100 * float(self._chance()),
+            "map_frequent": 100 * _mean_known(precisions[: self.options.frequent]),
+            "map_5_positives": 100 * _mean_known(precisions[positives >= 5]),
+            "chance_frequent": 100 * self._chance(),
             "detection_precision": 100 * found.precision,
             "detection_recall": 100 * found.recall,
             "detection_top_k": 100 * found.top_k,
@@ -175,6 +175,12 @@ class WordTask:
     def _chance(self) -> float:
         """Mean AP of a random order: about the share of positives."""
         return float(self.held_out_labels[:, : self.options.frequent].mean())
+
+
+def _mean_known(precisions: npt.NDArray[np.float64]) -> float:
+    """The mean over words that have a positive; 0 where none has."""
+    known = precisions[~np.isnan(precisions)]
+    return float(known.mean()) if len(known) else 0.0
 
 
 def label_clips(model: LexicalFCN, records: Sequence[ClipRecord]) -> npt.NDArray[np.bool_]:

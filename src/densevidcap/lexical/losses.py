@@ -63,11 +63,11 @@ def mil_loss(logits: Tensor, bags: Tensor, labels: Tensor) -> Tensor:
     """Multi-instance loss (B, W): a bag carries one label, not a set (fig. "three paradigms").
 
     One of a bag's words is drawn as its label; its other words count neither
-    as present nor as absent.
+    as present nor as absent. A bag without words stays without.
     """
     drawn = torch.multinomial(labels + 1e-9, 1)
-    single = torch.zeros_like(labels).scatter_(1, drawn, 1.0)
-    return mimll_loss(logits, bags, single) * (1 - (labels - single).clamp(min=0))
+    single = torch.zeros_like(labels).scatter_(1, drawn, 1.0) * labels
+    return mimll_loss(logits, bags, single) * (1 - labels + single)
 
 
 def mll_loss(logits: Tensor, labels: Tensor) -> Tensor:
