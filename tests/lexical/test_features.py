@@ -1,0 +1,146 @@
+"""The feature cache: the numbers of a direct run, whatever happened while it was written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.lexical.small_world import ENCODER, SAMPLING, write_corpus
+
+from densevidcap.data.clip import open_clip
+from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.sampling import Sampling
+from densevidcap.errors import CorpusError
+from densevidcap.lexical.encoder import EncoderOptions, FastEncoder, RegionEncoder
+from densevidcap.lexical.features import (
+    DATA,
+    INDEX,
+    FeatureCache,
+    cache_features,
+    gather,
+    name_cache,
+)
+from densevidcap.records import FloatArray
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> list[ClipRecord]:
+    return list(read_manifest(write_corpus(tmp_path_factory.mktemp("world"), clips=5)))
+
+
+@pytest.fixture(scope="module")
+def encoder() -> RegionEncoder:
+    torch.manual_seed(0)
+    return RegionEncoder(ENCODER).eval()
+
+
+def look(record: ClipRecord, encoder: RegionEncoder, stage: int | None = None) -> FloatArray:
+    assert record.source is not None
+    images = open_clip(record.source).sample(SAMPLING, (ENCODER.size, ENCODER.size)).images
+    fast = FastEncoder(encoder)
+    return fast(images) if stage is None else fast.begin(images, stage)
+
+
+@pytest.mark.parametrize("stage", [None, 15])
+def test_the_cache_holds_what_the_encoder_sees(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path, stage: int | None
+) -> None:
+    seen: list[None] = []
+    cache, failures = cache_features(
+        records, encoder, tmp_path, SAMPLING, stage, lambda: seen.append(None)
+    )
+    assert not failures
+    assert len(seen) == len(cache) == len(records)
+    for record in records:
+        assert record.id in cache
+        expected = look(record, encoder, stage).astype(np.float16)
+        np.testing.assert_array_equal(cache.features(record.id), expected)
+        assert len(cache.times(record.id)) == SAMPLING.frames
+
+
+def test_gathered_frames_know_their_clip(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    cache, _ = cache_features(records, encoder, tmp_path, SAMPLING)
+    features, owners = gather(cache, [records[3].id, records[1].id])
+    assert owners.tolist() == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_array_equal(features[3:].numpy(), cache.features(records[1].id))
+
+
+class _KilledError(BaseException):
+    """As sudden as the real thing: nothing in the package catches it."""
+
+
+def test_a_killed_run_goes_on_where_it_was(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    whole, _ = cache_features(records, encoder, tmp_path / "whole", SAMPLING)
+    done: list[None] = []
+
+    def die_after_three() -> None:
+        done.append(None)
+        if len(done) == 3:
+            raise _KilledError
+
+    with pytest.raises(_KilledError):
+        cache_features(records, encoder, tmp_path, SAMPLING, advance=die_after_three)
+    folder = tmp_path / name_cache(encoder, SAMPLING, None)
+    # The worst moments: features without a line, and half a line.
+    with (folder / DATA).open("ab") as data:
+        data.write(bytes(1000))
+    with (folder / INDEX).open("a") as index:
+        index.write('{"id": "world-0-0')
+    assert len(FeatureCache(folder)) == 3
+    cache, _ = cache_features(records, encoder, tmp_path, SAMPLING)
+    np.testing.assert_array_equal(cache.all, whole.all)
+    assert (folder / INDEX).read_text() == (whole.folder / INDEX).read_text()
+
+
+def test_lost_data_and_a_spoilt_index_are_refused(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    cache, _ = cache_features(records[:2], encoder, tmp_path, SAMPLING)
+    data, index = cache.folder / DATA, cache.folder / INDEX
+    content = index.read_text()
+    for spoilt in ("not json\n" + content, '{"id": "x"}\n' + content, "[]\n"):
+        index.write_text(spoilt)
+        with pytest.raises(CorpusError, match="damaged; remove it to compute it again"):
+            FeatureCache(cache.folder)
+    index.write_text(content)
+    os.truncate(data, data.stat().st_size - 2)
+    with pytest.raises(CorpusError, match="damaged; remove it"):
+        FeatureCache(cache.folder)
+    data.unlink()
+    with pytest.raises(CorpusError, match="damaged; remove it"):
+        FeatureCache(cache.folder)
+
+
+def test_unreadable_clips_are_named_and_the_rest_go_on(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.mp4"
+    broken.write_text("this is not a video")
+    odd = [
+        ClipRecord("broken", str(broken), ("a dog",), None, "train"),
+        ClipRecord("nowhere", None, ("a cat",), None, "train"),
+    ]
+    cache, failures = cache_features([odd[0], records[0], odd[1]], encoder, tmp_path, SAMPLING)
+    assert len(cache) == 1
+    assert failures.keys() == {"broken", "nowhere"}
+    assert "broken.mp4" in failures["broken"]
+
+
+def test_a_caches_name_changes_with_all_it_depends_on(encoder: RegionEncoder) -> None:
+    torch.manual_seed(1)
+    names = {
+        name_cache(encoder, SAMPLING, None),
+        name_cache(encoder, SAMPLING, 3),
+        name_cache(encoder, Sampling(frames=4), None),
+        name_cache(RegionEncoder(ENCODER), SAMPLING, None),
+        name_cache(RegionEncoder(EncoderOptions("lite0", 96, 1, 1)), SAMPLING, None),
+    }
+    assert len(names) == 5
+    assert name_cache(encoder, SAMPLING, None) in names

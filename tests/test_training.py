@@ -1,0 +1,158 @@
+"""The training loop: schedules, averages, and runs that survive being killed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from tests.killed_training import RESULT, STEPS, train
+from tests.lexical.small_world import write_corpus
+from torch import Tensor, nn
+
+from densevidcap.errors import ModelError
+from densevidcap.training import CHECKPOINT, HISTORY, Run, TrainingOptions, learning_rate_at
+
+
+class Line:
+    """A task so small that its course is known: learn y = 2x by least squares."""
+
+    def __init__(self, factors: dict[str, float] | None = None) -> None:
+        torch.manual_seed(0)
+        self.model: nn.Module = nn.Sequential(nn.Linear(1, 4), nn.Linear(4, 1))
+        self.factors = factors or {}
+        self.batches_seen: list[float] = []
+
+    def steps_per_epoch(self) -> int:
+        return 5
+
+    def batches(self, epoch: int) -> Iterator[Tensor]:
+        rng = np.random.default_rng(epoch)
+        for _ in range(self.steps_per_epoch()):
+            yield torch.from_numpy(rng.normal(size=(8, 1))).float()
+
+    def loss(self, batch: Tensor) -> Tensor:
+        self.batches_seen.append(float(batch[0]))
+        guess: Tensor = self.model(batch)
+        return (guess - 2 * batch).square().mean()
+
+    def validate(self) -> dict[str, float]:
+        assert not self.model.training
+        guess: Tensor = self.model(torch.ones(1, 1))
+        return {"guess": float(guess.detach())}
+
+    def rate_factors(self) -> dict[str, float]:
+        return self.factors
+
+
+def test_it_learns_and_writes_its_history(tmp_path: Path) -> None:
+    task = Line()
+    history = Run(task, TrainingOptions(epochs=40, learning_rate=0.03), tmp_path).train()
+    assert history[-1]["guess"] == pytest.approx(2, abs=0.05)
+    assert [entry["epoch"] for entry in history] == list(range(1, 41))
+    lines = (tmp_path / HISTORY).read_text().splitlines()
+    assert [json.loads(line) for line in lines] == history
+
+
+def test_factors_slow_down_and_freeze_parameters(tmp_path: Path) -> None:
+    def moved(factors: dict[str, float]) -> list[float]:
+        task = Line(factors)
+        before = [parameter.detach().clone() for parameter in task.model.parameters()]
+        options = TrainingOptions(epochs=1, learning_rate=1e-3, weight_decay=0)
+        Run(task, options, tmp_path / str(len(list(tmp_path.iterdir())))).train()
+        pairs = zip(before, task.model.parameters(), strict=True)
+        return [float((new - old).abs().max()) for old, new in pairs]
+
+    usual, slowed = moved({}), moved({"0.": 0.0, "1.": 0.1, "1.bias": 1.0})
+    assert slowed[:2] == [0.0, 0.0]
+    assert slowed[2] < usual[2] / 5
+    assert slowed[3] > usual[3] / 5
+
+
+def test_the_result_is_the_average_of_the_weights(tmp_path: Path) -> None:
+    options = TrainingOptions(epochs=2, average=0.5)
+    task = Line()
+    run = Run(task, options, tmp_path)
+    history = run.train()
+    for name, parameter in task.model.named_parameters():
+        torch.testing.assert_close(parameter.detach(), run.averages[name])
+    # Validation saw the average too.
+    assert history[-1]["guess"] == pytest.approx(task.validate()["guess"])
+    plain = Line()
+    Run(plain, TrainingOptions(epochs=2), tmp_path / "plain").train()
+    assert task.validate() != plain.validate()
+
+
+@given(st.integers(2, 500), st.floats(0, 0.5))
+def test_the_rate_rises_to_its_peak_and_falls_to_nothing(total: int, warmup: float) -> None:
+    options = TrainingOptions(warmup=warmup, learning_rate=0.1)
+    rates = [learning_rate_at(step, total, options) for step in range(total)]
+    peak = rates.index(max(rates))
+    assert max(rates) == pytest.approx(0.1)
+    assert rates[: peak + 1] == sorted(rates[: peak + 1])
+    assert rates[peak:] == sorted(rates[peak:], reverse=True)
+    assert learning_rate_at(total, total, options) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    options = TrainingOptions(epochs=2, average=0.5)
+    first, second = Line(), Line()
+    history = Run(first, options, tmp_path).train()
+    assert Run(second, options, tmp_path).train() == history
+    assert not second.batches_seen
+    assert first.validate() == second.validate()
+
+
+def test_a_run_with_other_options_is_refused(tmp_path: Path) -> None:
+    Run(Line(), TrainingOptions(epochs=1), tmp_path).train()
+    with pytest.raises(ModelError, match=f"{CHECKPOINT}: was made with other training options"):
+        Run(Line(), TrainingOptions(epochs=2), tmp_path).train()
+
+
+def test_a_loss_that_explodes_stops_the_run(tmp_path: Path) -> None:
+    task = Line()
+    with torch.no_grad():
+        next(task.model.parameters()).fill_(float("inf"))
+    with pytest.raises(
+        ModelError, match=r"the loss became (nan|inf) at step 0; lower the learning"
+    ):
+        Run(task, TrainingOptions(), tmp_path).train()
+
+
+def start(manifest: Path, folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.killed_training", str(manifest), str(folder)]
+    root = Path(__file__).parent.parent
+    return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_run_killed_three_times_ends_in_the_same_weights(tmp_path: Path) -> None:
+    manifest = write_corpus(tmp_path / "world")
+    undisturbed = train(manifest, tmp_path / "undisturbed")
+    rng = np.random.default_rng()
+    for _ in range(3):
+        with start(manifest, tmp_path / "killed") as process:
+            assert process.stdout is not None
+            # The process goes on while its lines are read, so the kill hits any moment of a
+            # step or of a checkpoint.
+            for _ in range(rng.integers(1, 8)):
+                process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert (tmp_path / "killed" / CHECKPOINT).exists()
+    with start(manifest, tmp_path / "killed") as process:
+        lines = process.communicate()[0].splitlines()
+    assert process.returncode == 0
+    assert 0 < len(lines) < STEPS
+    result = load_file(tmp_path / "killed" / RESULT)
+    assert result.keys() == undisturbed.keys()
+    assert all(torch.equal(result[name], undisturbed[name]) for name in result)
