@@ -133,8 +133,8 @@ def _print_table(reports: Sequence[Report]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("clip", box=box.SIMPLE_HEAD)
-    for heading in ("time", "size", "frames", "fps", "sampled", "shots", "sound"):
+    table = Table("clip", box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("time", "size", "fps", "frames", "shots", "sound"):
         table.add_column(heading, justify="right", no_wrap=True)
     for report in reports:
         info = report.info
@@ -142,9 +142,8 @@ def _print_table(reports: Sequence[Report]) -> None:
             Text(Path(report.clip).name, overflow="fold"),
             _seconds(info.duration),
             f"{info.width}x{info.height}",
-            str(info.frame_count),
             "-" if info.frame_rate is None else f"{info.frame_rate:.4g}",
-            str(len(report.times)),
+            f"{len(report.times)}/{info.frame_count}",
             str(len(report.shots)),
             _seconds(report.sound),
         )
