@@ -18,7 +18,7 @@ seeds = st.integers(0, 2**32 - 1)
 def make_choices(seed: int) -> Choices:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 9, 40)
-    advantages = rng.normal([0.3, 0.1, 0.2], 1, (sizes.sum(), 3)) * [0.01, 1.0, 0.1]
+    advantages = rng.normal([1.0, 0.3, 0.6], 0.5, (sizes.sum(), 3)) * [0.01, 1.0, 0.1]
     return Choices(advantages, rng.random(sizes.sum()), sizes)
 
 
