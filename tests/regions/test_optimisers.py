@@ -105,7 +105,7 @@ def test_no_search_beats_the_exhaustive_one(clip: FrameGrid, weights: Weights) -
     objective = with_some_chosen(clip, weights)
     optimum = objective.value(search_exhaustively(objective))
     for search in OPTIMISERS.values():
-        assert objective.value(search(objective)) <= optimum + 1e-6
+        assert objective.value(search(objective)) <= optimum + 1e-5 * max(1, optimum)
 
 
 @given(seeds)
@@ -123,7 +123,7 @@ def test_every_start_is_no_worse_than_the_best_first_region(
 ) -> None:
     objective = with_some_chosen(clip, weights)
     best = objective.value(search_from_every_start(objective))
-    assert best >= objective.value(search_in_frame_order(objective)) - 1e-6
+    assert best >= objective.value(search_in_frame_order(objective)) - 1e-5 * max(1, best)
 
 
 @given(clips, weights)
