@@ -108,7 +108,11 @@ def main(model: Path, manifest: Path, features: Path, split: str, clips: int, k:
     with Progress() as progress:
         task = progress.add_task("features", total=len(records))
         cache, failures = cache_features(
-            records, fcn.encoder, features, Sampling(), lambda: progress.advance(task)
+            records,
+            fcn.encoder,
+            features,
+            Sampling(),
+            advance=lambda: progress.advance(task),
         )
     usable = [record for record in records if record.id not in failures]
     captioned = CachedClips(usable, fcn, cache)
