@@ -65,7 +65,7 @@ def test_gathered_frames_know_their_clip(
     records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
 ) -> None:
     cache, _ = cache_features(records, encoder, tmp_path, SAMPLING)
-    features, owners = gather(cache, [records[3].id, records[1].id])
+    features, owners = gather(cache, [cache.rows(records[3].id), cache.rows(records[1].id)])
     assert owners.tolist() == [0, 0, 0, 1, 1, 1]
     np.testing.assert_array_equal(features[3:].numpy(), cache.features(records[1].id))
 

@@ -101,7 +101,7 @@ def test_a_clips_score_is_the_mean_of_its_frames_noisy_or(corpus: Corpus) -> Non
     task = make_task(corpus, WordOptions())
     shown, most = task.score(task.held_out)
     for clip, words, peak in zip(task.held_out, shown, most, strict=True):
-        features, _ = gather(task.cache, [clip])
+        features, _ = gather(task.cache, [task.cache.rows(clip)])
         p = torch.sigmoid(task.model.head(features)).detach().double().numpy()
         np.testing.assert_allclose(words, (1 - (1 - p).prod(axis=1)).mean(axis=0), rtol=1e-4)
         np.testing.assert_allclose(peak, p.max(axis=(0, 1)), rtol=1e-4)
@@ -118,7 +118,7 @@ def test_tuned_stages_learn_and_the_others_stay(corpus: Corpus, tmp_path: Path) 
 
     _, _, region_cache = corpus
     clip = records[0].id
-    features, _ = gather(cache, [clip])
+    features, _ = gather(cache, [cache.rows(clip)])
     with torch.inference_mode():
         regions = task.regions(features).numpy()
     np.testing.assert_allclose(regions, region_cache.features(clip), rtol=0.02, atol=0.02)

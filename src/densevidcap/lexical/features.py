@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -57,10 +57,10 @@ class FeatureCache:
         """(T,) seconds."""
         return np.array(self._rows[clip][1])
 
-    def rows(self, clip: str) -> slice:
+    def rows(self, clip: str) -> range:
         """Where the clip's frames stand in `all`."""
         start, times = self._rows[clip]
-        return slice(start, start + len(times))
+        return range(start, start + len(times))
 
     @property
     def all(self) -> npt.NDArray[np.float16]:
@@ -69,7 +69,7 @@ class FeatureCache:
 
     def features(self, clip: str) -> FloatArray:
         """(T, R, D) of one clip."""
-        return np.asarray(self.all[self.rows(clip)], dtype=np.float32)
+        return np.asarray(self.all[list(self.rows(clip))], dtype=np.float32)
 
     def append(self, clip: str, times: TimeArray, features: FloatArray) -> None:
         with (self.folder / DATA).open("ab") as data:
@@ -160,8 +160,10 @@ def cache_features(
     return cache, failures
 
 
-def gather(cache: FeatureCache, clips: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Features (N, R, D) of all frames of these clips, and the place of each frame's clip (N,)."""
-    parts = [cache.features(clip) for clip in clips]
-    owners = np.repeat(np.arange(len(clips)), [len(part) for part in parts])
-    return torch.from_numpy(np.concatenate(parts)), torch.from_numpy(owners)
+def gather(
+    cache: FeatureCache, clips: Sequence[Sequence[int]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features (N, R, D) of each clip's rows, and the place of each frame's clip (N,)."""
+    rows = np.concatenate([np.asarray(rows, dtype=np.intp) for rows in clips])
+    owners = np.repeat(np.arange(len(clips)), [len(rows) for rows in clips])
+    return torch.from_numpy(cache.all[rows].astype(np.float32)), torch.from_numpy(owners)

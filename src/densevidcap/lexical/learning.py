@@ -15,8 +15,9 @@ from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.lexical.features import FeatureCache, gather
-from densevidcap.lexical.losses import mil_loss, mimll_loss, mll_loss, noisy_or
+from densevidcap.lexical.losses import mil_loss, mimll_loss, mll_loss
 from densevidcap.lexical.measures import average_precision, detect
+from densevidcap.lexical.words import score_clip
 from densevidcap.records import FloatArray
 
 Paradigm = Literal["mimll", "mil", "mll"]
@@ -31,6 +32,9 @@ class WordOptions:
     """Whose regions share a label: a frame's, or all of a clip's."""
     batch: int = 32
     """Clips a step."""
+    frames: int = 2
+    """Frames a clip gives to a step, drawn anew each epoch (the paper's augmentation by sampling);
+    0 takes all of them."""
     tuned: int = 0
     """How many of the backbone's last stages are trained along; 0 leaves it as it is."""
     tuned_rate: float = 0.1
@@ -89,11 +93,19 @@ class WordTask:
         return -(-len(self.clips) // self.options.batch)
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        order = np.random.default_rng((self.seed, epoch)).permutation(len(self.clips))
+        random = np.random.default_rng((self.seed, epoch))
+        order = random.permutation(len(self.clips))
         for start in range(0, len(order), self.options.batch):
             places = order[start : start + self.options.batch]
-            features, owners = gather(self.cache, [self.clips[place] for place in places])
+            rows = [self._draw(self.cache.rows(self.clips[place]), random) for place in places]
+            features, owners = gather(self.cache, rows)
             yield Batch(features, owners, torch.from_numpy(self.labels[places]).float())
+
+    def _draw(self, rows: range, random: np.random.Generator) -> Sequence[int]:
+        if not self.options.frames or self.options.frames >= len(rows):
+            return rows
+        drawn = random.choice(rows, self.options.frames, replace=False)
+        return [int(row) for row in np.sort(drawn)]
 
     def regions(self, cached: Tensor) -> Tensor:
         """Region features (N, R, D) from what the cache holds."""
@@ -145,16 +157,16 @@ class WordTask:
         self.model.eval()
         shown, most = [], []
         for clip in clips:
-            features, _ = gather(self.cache, [clip])
+            features, _ = gather(self.cache, [self.cache.rows(clip)])
             regions = self.regions(features)
-            logits = self.model.head(regions)
+            probabilities = torch.sigmoid(self.model.head(regions)).numpy()
             if self.options.paradigm == "mll":
-                frames = torch.sigmoid(self.model.head(regions.mean(dim=1)))
+                whole = regions.mean(dim=1, keepdim=True)
+                shown.append(score_clip(torch.sigmoid(self.model.head(whole)).numpy()))
             else:
-                frames = noisy_or(logits)
-            shown.append(frames.mean(dim=0))
-            most.append(torch.sigmoid(logits).amax(dim=(0, 1)))
-        return torch.stack(shown).numpy(), torch.stack(most).numpy()
+                shown.append(score_clip(probabilities))
+            most.append(probabilities.max(axis=(0, 1)))
+        return np.stack(shown), np.stack(most)
 
     def validate(self) -> dict[str, float]:
         if not self.held_out:
