@@ -23,6 +23,9 @@ from densevidcap.errors import ModelError
 CARD = "card.json"
 WEIGHTS = "weights.safetensors"
 
+BUNDLED = Path(__file__).parent / "models" / "default"
+"""The model that comes with the package."""
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -64,6 +67,13 @@ def save_model(
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary)
     hashes = {name: hash_file(folder / name) for name in (WEIGHTS, *files)}
     write_json(folder / CARD, {**card, "files": hashes})
+
+
+def find_model(folder: Path | None) -> Path:
+    """The folder that the user named, or the model that comes with the package."""
+    if folder is None and not (BUNDLED / CARD).is_file():
+        raise ModelError("no model comes with this version; name a model folder with --model")
+    return folder or BUNDLED
 
 
 def read_card(folder: Path) -> dict[str, Any]:

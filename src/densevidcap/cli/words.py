@@ -1,0 +1,141 @@
+"""`densevidcap words`: what the Lexical-FCN sees in a clip."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, astuple
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from densevidcap.data.clip import Clip
+    from densevidcap.lexical.responses import ResponseMap
+    from densevidcap.lexical.words import ShownWord
+    from densevidcap.records import Box, Frames
+
+
+@click.command("words")
+@click.argument("source", metavar="CLIP")
+@click.option("--model", type=click.Path(path_type=Path), help="Folder of a Lexical-FCN.")
+@click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="To look at.")
+@click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="Words to list.")
+@click.option("--all", "all_words", is_flag=True, help="List words such as 'a' and 'of' too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option(
+    "--word",
+    "wanted",
+    multiple=True,
+    help="Draw this word's response map over the clip, as PNG and MP4; repeat for more.",
+)
+@click.option(
+    "--out",
+    default=".",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for what --word draws.  [default: here]",
+)
+def command(
+    source: str,
+    model: Path | None,
+    frames: int,
+    top: int,
+    all_words: bool,
+    as_json: bool,
+    wanted: tuple[str, ...],
+    out: Path,
+) -> None:
+    """The words that CLIP shows, each with the place and time where it is strongest.
+
+    With --word only these words are listed, and each is drawn: frames on a
+    sheet and the whole clip, under the responses of their regions.
+    """
+    from rich.console import Console
+
+    from densevidcap.artefacts import find_model
+    from densevidcap.data.clip import open_clip
+    from densevidcap.data.sampling import Sampling
+    from densevidcap.lexical.fcn import LexicalFCN
+    from densevidcap.lexical.responses import ResponseMap
+    from densevidcap.lexical.words import find_word, rank_words, show_word
+
+    clip = open_clip(source)
+    with Console(stderr=True).status("Looking at the clip"):
+        fcn = LexicalFCN.load(find_model(model))
+        places = [find_word(fcn.lexicon, word) for word in wanted]
+        sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
+        seen = fcn.read(sampled)
+    if wanted:
+        words = [show_word(seen, fcn.lexicon, place) for place in places]
+    else:
+        words = rank_words(seen, fcn.lexicon, top, all_words)
+    if as_json:
+        click.echo(json.dumps({"clip": source, "words": [_as_json(word) for word in words]}))
+    else:
+        _print_table(words)
+    for place, word in zip(places, words, strict=False):
+        _draw(ResponseMap.of(seen, place, word), clip, sampled, out / Path(source).stem)
+
+
+def _as_json(word: ShownWord) -> dict[str, object]:
+    return asdict(word) | {"box": astuple(word.box)}
+
+
+def _print_table(words: Sequence[ShownWord]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("word", "", box=box.SIMPLE_HEAD, caption="box: left top right bottom")
+    for heading in ("clip", "region", "time"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("place", no_wrap=True)
+    table.add_column("box", no_wrap=True)
+    for word in words:
+        table.add_row(
+            word.word,
+            f"[dim]{word.pos.lower()}",
+            f"{word.probability:.1%}",
+            f"{word.peak:.1%}",
+            f"{word.time:.2f} s",
+            _name_place(word.box),
+            "[dim]" + " ".join(f"{edge:.2f}" for edge in astuple(word.box)),
+        )
+    Console().print(table)
+
+
+def _name_place(box: Box) -> str:
+    """Where the box's centre lies, in thirds of the frame: "top left", "middle", ..."""
+    x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
+    across = ("left", "", "right")[min(2, int(3 * x))]
+    down = ("top", "middle", "bottom")[min(2, int(3 * y))]
+    return f"{down} {across}".strip()
+
+
+def _draw(response: ResponseMap, clip: Clip, frames: Frames, start: Path) -> None:
+    """Write `start`-WORD.png and .mp4."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from densevidcap.artefacts import replacing
+    from densevidcap.errors import ClipError
+    from densevidcap.lexical.responses import draw_sheet, write_video
+
+    sheet, video = (
+        start.with_name(f"{start.name}-{response.shown.word}{suffix}")
+        for suffix in (".png", ".mp4")
+    )
+    try:
+        with replacing(sheet) as temporary:
+            shape = clip.info.width, clip.info.height
+            draw_sheet(response, frames, shape).save(temporary, "PNG")
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            drawing = progress.add_task(f"Drawing '{response.shown.word}'", total=len(clip.times()))
+            write_video(response, clip, video, lambda: progress.advance(drawing))
+    except OSError as error:
+        raise ClipError(
+            f"{start.parent}: cannot be written ({error.strerror}); choose another --out"
+        ) from error
+    click.echo(f"{sheet}\n{video}", err=True)

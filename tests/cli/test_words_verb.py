@@ -1,0 +1,99 @@
+"""The verb `words`, through the real command line, with a small model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import av
+import pytest
+from click.testing import CliRunner, Result
+from PIL import Image
+from tests.data.made_clips import write_video
+from tests.lexical.small_world import make_model
+
+from densevidcap.cli import root
+from densevidcap.data.lexicon import Lexicon, LexiconEntry
+from densevidcap.errors import ModelError
+
+TAGS = {"a": "DET", "dog": "NOUN", "running": "VERB", "of": "ADP", "t-shirt": "NOUN"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "small"
+    entries = (LexiconEntry(word, 99 - n, 1, pos) for n, (word, pos) in enumerate(TAGS.items()))
+    make_model(Lexicon(entries)).save(folder, {"licence": "Apache-2.0"})
+    return folder
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    return write_video(tmp_path / "talk.mp4", 20)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(root, ["words", *map(str, arguments)])
+
+
+def test_a_table_of_what_can_be_seen(model: Path, clip: Path) -> None:
+    result = run(clip, "--model", model, "--frames", 4)
+    assert result.exit_code == 0, result.output
+    rows = [line.split() for line in result.stdout.splitlines() if "%" in line]
+    assert {row[0] for row in rows} == {"dog", "running", "t-shirt"}
+    assert {row[1] for row in rows} == {"noun", "verb"}
+    assert [row[0] for row in rows[:1]] == [
+        line.split()[0]
+        for line in run(clip, "--model", model, "--frames", 4, "--top", 1).stdout.splitlines()
+        if "%" in line
+    ]
+
+
+def test_json_tells_place_and_time(model: Path, clip: Path) -> None:
+    result = run(clip, "--model", model, "--frames", 4, "--all", "--json")
+    report = json.loads(result.stdout)
+    assert report["clip"] == str(clip)
+    assert {word["word"] for word in report["words"]} == set(TAGS)
+    scores = [word["probability"] for word in report["words"]]
+    assert scores == sorted(scores, reverse=True)
+    for word in report["words"]:
+        left, top, right, bottom = word["box"]
+        assert 0 <= left < right <= 1
+        assert 0 <= top < bottom <= 1
+        assert word["time"] == pytest.approx(0.2 + 0.5 * word["frame"])
+        assert word["peak"] <= 1
+
+
+def test_a_words_response_map_is_drawn(model: Path, clip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "maps"
+    result = run(clip, "--model", model, "--word", "dog", "--word", "of", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert [line.split()[0] for line in result.stdout.splitlines() if "%" in line] == ["dog", "of"]
+    names = {f"talk-{word}{suffix}" for word in ("dog", "of") for suffix in (".png", ".mp4")}
+    assert {path.name for path in out.iterdir()} == names
+    with Image.open(out / "talk-dog.png") as sheet:
+        assert sheet.format == "PNG"
+    with av.open(str(out / "talk-dog.mp4")) as container:
+        assert len(list(container.decode(video=0))) == 20
+
+
+def test_unknown_words_and_missing_models_are_named(model: Path, clip: Path) -> None:
+    result = run(clip, "--model", model, "--word", "dogg")
+    assert isinstance(result.exception, ModelError)
+    assert "'dogg' is not among the model's 5 words; it has dog" in str(result.exception)
+    result = run(clip, "--model", model.parent / "none")
+    assert "no card.json in it" in str(result.exception)
+
+
+def test_a_broken_clip_is_one_line(model: Path, tmp_path: Path) -> None:
+    clip = tmp_path / "none.mp4"
+    finished = subprocess.run(
+        [sys.executable, "-m", "densevidcap", "words", clip, "--model", model],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 1
+    assert finished.stderr == f"densevidcap: {clip}: no such file or folder; check the path\n"
