@@ -18,6 +18,7 @@ VERBS = {
     "frames": "Sample a clip's frames: times, contact sheet, sound.",
     "prepare": "Turn a captioned corpus into a manifest.",
     "lexicon": "Build the lexicon of a corpus from its captions.",
+    "fit": "Train one stage of the model from a manifest.",
     "words": "The words a clip shows, each with its place and time.",
 }
 """Verb to one-line help, in the order of the pipeline."""

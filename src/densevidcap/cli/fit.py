@@ -1,0 +1,89 @@
+"""`densevidcap fit`: train one stage of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from densevidcap.training import Progress as Watcher
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def command() -> None:
+    """Train one stage of the model from a manifest."""
+
+
+@command.command()
+@click.option("--data", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz.")
+@click.option("--lexicon", type=_PATH, required=True, help="What `densevidcap lexicon` wrote.")
+@click.option("--config", type=_PATH, required=True, help="The recipe: experiments/words.toml.")
+@click.option("--out", type=_PATH, required=True, help="The model folder.")
+@click.option(
+    "--cache", type=_PATH, help="Folder for the clips' features.  [default: cache in --out]"
+)
+def words(data: Path, lexicon: Path, config: Path, out: Path, cache: Path | None) -> None:
+    """The Lexical-FCN: words linked to regions, from clips and their captions.
+
+    Stop it at any time: the same command goes on where it was.
+    """
+    from densevidcap.curves import open_events
+    from densevidcap.lexical.fitting import RUN, WordsFit, WordsRecipe
+
+    fit = WordsFit(data, lexicon, WordsRecipe.read(config), out)
+    with _open_progress() as progress:
+        reading = progress.add_task("Reading clips", total=len(fit.clips), note="")
+        failures = fit.read_clips(cache or out / "cache", lambda: progress.advance(reading))
+        for clip, reason in failures.items():
+            progress.console.print(f"left out {clip}: {reason}", soft_wrap=True, highlight=False)
+        history = fit.train(_Watch(progress, open_events(out / RUN)))
+    figures = ", ".join(f"{name} {value:.4g}" for name, value in history[-1].items())
+    click.echo(f"{out}: {figures}")
+
+
+def _open_progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
+class _Watch:
+    """Shows a run's steps as a bar and its epochs as lines; passes all on to `other`."""
+
+    def __init__(self, progress: Progress, other: Watcher) -> None:
+        self._progress, self._other = progress, other
+        self._bar = progress.add_task("Training", total=None, note="")
+
+    def step(self, done: int, total: int, loss: float) -> None:
+        self._progress.update(self._bar, completed=done, total=total, note=f"loss {loss:.3f}")
+        self._other.step(done, total, loss)
+
+    def epoch(self, epoch: int, figures: dict[str, float]) -> None:
+        line = ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
+        self._progress.console.print(f"epoch {epoch}: {line}", soft_wrap=True, highlight=False)
+        self._other.epoch(epoch, figures)

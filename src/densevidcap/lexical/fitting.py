@@ -1,0 +1,175 @@
+"""From a corpus to a model folder: cached features, training, the card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from densevidcap import __version__
+from densevidcap.artefacts import hash_file, write_json
+from densevidcap.config import read_config
+from densevidcap.curves import draw_curves
+from densevidcap.data.lexicon import Lexicon
+from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.sampling import Sampling
+from densevidcap.errors import ModelError
+from densevidcap.lexical.backbones.weights import (
+    PACKAGES,
+    load_imagenet,
+    load_weights,
+    read_weights,
+)
+from densevidcap.lexical.encoder import EncoderOptions
+from densevidcap.lexical.fcn import HeadOptions, LexicalFCN
+from densevidcap.lexical.features import cache_features
+from densevidcap.lexical.learning import WordOptions, WordTask
+from densevidcap.training import Progress, Run, TrainingOptions
+
+HELD_OUT = ("validate", "val")
+"""Splits whose clips are measured after each epoch."""
+
+RUN = "training"
+"""Folder inside the model's: checkpoint, history, curves."""
+SETTINGS = "settings.json"
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """What the encoder knows before training."""
+
+    weights: str = "imagenet"
+    """"imagenet" for those of the installed package, or a .safetensors or .pth file."""
+
+
+@dataclass(frozen=True)
+class AboutOptions:
+    """For the model's card: what only a person can know."""
+
+    licence: str = "not stated"
+    data: str = "not stated"
+    """Where the clips and captions come from, and on what terms."""
+
+
+@dataclass(frozen=True)
+class WordsRecipe:
+    """All that decides what a training run gives, beside its data."""
+
+    sampling: Sampling
+    start: StartOptions
+    encoder: EncoderOptions
+    head: HeadOptions
+    words: WordOptions
+    training: TrainingOptions
+    about: AboutOptions
+
+    @classmethod
+    def read(cls, path: Path) -> WordsRecipe:
+        """From a TOML file with a section for each field."""
+        return cls(
+            **read_config(
+                path,
+                sampling=Sampling,
+                start=StartOptions,
+                encoder=EncoderOptions,
+                head=HeadOptions,
+                words=WordOptions,
+                training=TrainingOptions,
+                about=AboutOptions,
+            )
+        )
+
+
+class WordsFit:
+    """A training run of a Lexical-FCN. The same call goes on with a run that was stopped."""
+
+    def __init__(self, manifest: Path, lexicon: Path, recipe: WordsRecipe, out: Path) -> None:
+        self.recipe, self.out = recipe, out
+        self.records = list(read_manifest(manifest))
+        self.train_records = [r for r in self.records if r.split == "train"]
+        self.held_out = [r for r in self.records if r.split in HELD_OUT]
+        self.data = {"manifest": hash_file(manifest), "lexicon": hash_file(lexicon)}
+        torch.manual_seed(recipe.training.seed)
+        self.model = LexicalFCN(Lexicon.load(lexicon), recipe.encoder, recipe.head)
+        self.origin = start_encoder(self.model, recipe.start.weights)
+        self._claim_folder()
+
+    @property
+    def clips(self) -> list[ClipRecord]:
+        """Those whose features are needed."""
+        return self.train_records + self.held_out
+
+    def read_clips(self, cache: Path, advance: Callable[[], None]) -> dict[str, str]:
+        """Compute what is not in the cache yet; returns the clips that failed, with why."""
+        stages = len(self.model.encoder.backbone.stages())
+        tuned = self.recipe.words.tuned
+        self.cache, failures = cache_features(
+            self.clips,
+            self.model.encoder,
+            cache,
+            self.recipe.sampling,
+            stages - tuned if tuned else None,
+            advance,
+        )
+        return failures
+
+    def train(self, progress: Progress) -> list[dict[str, Any]]:
+        """Train to the end, write the model folder and return the history."""
+        trained, measured = (
+            [record for record in records if record.id in self.cache]
+            for records in (self.train_records, self.held_out)
+        )
+        recipe = self.recipe
+        task = WordTask(
+            self.model, self.cache, trained, measured, recipe.words, recipe.training.seed
+        )
+        history = Run(task, recipe.training, self.out / RUN).train(progress)
+        self.model.save(self.out, self._card(history, len(trained), len(measured)))
+        draw_curves(history, self.out / RUN / "curves.png")
+        return history
+
+    def _card(
+        self, history: Sequence[dict[str, Any]], trained: int, measured: int
+    ) -> dict[str, Any]:
+        about = self.recipe.about
+        return {
+            "made_with": {"densevidcap": __version__, "torch": torch.__version__},
+            "licence": about.licence,
+            "started_from": self.origin,
+            "data": {
+                "about": about.data,
+                "sha256": self.data,
+                "clips": trained,
+                "held_out_clips": measured,
+            },
+            "recipe": asdict(self.recipe),
+            "history": list(history),
+        }
+
+    def _claim_folder(self) -> None:
+        """A run goes on only with the data and settings that it began with."""
+        path = self.out / RUN / SETTINGS
+        settings = {"data": self.data, "recipe": asdict(self.recipe)}
+        if not path.exists():
+            write_json(path, settings)
+        elif json.loads(path.read_text()) != settings:
+            raise ModelError(
+                f"{self.out}: holds a run with other data or settings; "
+                "give another folder or remove this one"
+            )
+
+
+def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
+    """Load the encoder's initial weights; returns their origin and licence for the card."""
+    backbone, name = model.encoder.backbone, model.encoder.options.backbone
+    if weights == "imagenet":
+        load_imagenet(backbone, name)
+        package = PACKAGES[name]
+        return {"weights": package.distribution, "licence": package.licence}
+    path = Path(weights)
+    load_weights(backbone, read_weights(path), weights)
+    return {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}

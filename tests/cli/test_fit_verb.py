@@ -1,0 +1,113 @@
+"""The verb `fit`, through the real command line, on a few clips of the test world."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from PIL import Image
+from tests.lexical.small_world import make_lexicon, write_corpus
+
+from densevidcap.cli import root
+from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
+from densevidcap.errors import ModelError
+from densevidcap.lexical.backbones import build_backbone
+from densevidcap.lexical.fcn import LexicalFCN
+
+RECIPE = """
+[sampling]
+frames = 3
+[encoder]
+backbone = "lite0"
+size = 96
+window = 2
+[head]
+hidden = 16
+[words]
+batch = 8
+tuned = {tuned}
+[training]
+epochs = 2
+seed = 5
+[about]
+licence = "Apache-2.0"
+data = "the test world"
+"""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    manifest: Path
+    lexicon: Path
+    recipe: Path
+
+    def fit(self, out: Path) -> Result:
+        paths = {"data": self.manifest, "lexicon": self.lexicon, "config": self.recipe, "out": out}
+        options = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
+        cache = ["--cache", str(self.manifest.parent / "cache")]
+        return CliRunner().invoke(root, ["fit", "words", *options, *cache])
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    manifest = write_corpus(tmp_path / "world", clips=12)
+    records = list(read_manifest(manifest))
+    broken = ClipRecord("broken", str(tmp_path / "none.mp4"), ("a red ball",), None, "train")
+    write_manifest(manifest, [*records, broken])
+    make_lexicon(records).save(tmp_path / "lexicon.json")
+    (tmp_path / "words.toml").write_text(RECIPE.format(tuned=0))
+    return Corpus(manifest, tmp_path / "lexicon.json", tmp_path / "words.toml")
+
+
+def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    result = corpus.fit(out)
+    assert result.exit_code == 0, result.output
+    assert "left out broken: " in result.stderr
+    assert "epoch 2: loss " in result.stderr
+    assert result.stdout.startswith(f"{out}: epoch 2, step 4, loss ")
+
+    assert LexicalFCN.load(out).encoder.options.window == 2
+    card = json.loads((out / "card.json").read_text())
+    assert card["licence"] == "Apache-2.0"
+    assert card["started_from"]["licence"] == "Apache-2.0"
+    assert card["started_from"]["weights"].startswith("efficientnet-lite0")
+    assert card["data"]["about"] == "the test world"
+    assert (card["data"]["clips"], card["data"]["held_out_clips"]) == (10, 1)
+    assert card["recipe"]["training"]["seed"] == 5
+    assert [entry["epoch"] for entry in card["history"]] == [1, 2]
+    with Image.open(out / "training" / "curves.png") as curves:
+        assert curves.format == "PNG"
+    assert list((out / "training").glob("events.out.tfevents.*"))
+
+
+def test_the_same_command_again_has_nothing_to_do(corpus: Corpus, tmp_path: Path) -> None:
+    first = corpus.fit(tmp_path / "model")
+    weights = (tmp_path / "model" / "weights.safetensors").read_bytes()
+    again = corpus.fit(tmp_path / "model")
+    assert again.stdout == first.stdout
+    assert "epoch" not in again.stderr
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
+
+
+def test_a_folder_of_another_run_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.fit(tmp_path / "model")
+    corpus.recipe.write_text(RECIPE.format(tuned=1))
+    result = corpus.fit(tmp_path / "model")
+    assert isinstance(result.exception, ModelError)
+    assert "holds a run with other data or settings" in str(result.exception)
+    assert corpus.fit(tmp_path / "tuned").exit_code == 0
+
+
+def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
+    weights = tmp_path / "mine.pth"
+    torch.save(build_backbone("lite0").state_dict(), weights)
+    corpus.recipe.write_text(f'{RECIPE.format(tuned=0)}\n[start]\nweights = "{weights}"\n')
+    assert corpus.fit(tmp_path / "model").exit_code == 0
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert card["started_from"]["weights"] == "mine.pth"
+    assert len(card["started_from"]["sha256"]) == 64
