@@ -81,7 +81,9 @@ class WordTask:
         self._set_priors()
 
     def _set_priors(self) -> None:
-        frames = sum(len(self.cache.times(clip)) for clip in self.clips) / len(self.clips)
+        counts = [len(self.cache.rows(clip)) for clip in self.clips]
+        drawn = self.options.frames or max(counts)
+        frames = sum(min(count, drawn) for count in counts) / len(counts)
         regions = len(self.model.encoder.options.grid)
         instances = {"mll": 1.0}.get(self.options.paradigm, regions)
         if self.options.bag == "clip" and self.options.paradigm != "mll":
