@@ -9,6 +9,7 @@ BENCHMARKS = {
     "startup": "how fast `--help` answers",
     "decode": "sampled frames against OpenCV, memory against length",
     "regions": "region-sequences against the literal transcription, and how cost grows",
+    "grounding": "whether words point at their things in the test world",
 }
 
 if __name__ == "__main__":

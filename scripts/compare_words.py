@@ -52,7 +52,7 @@ VARIANTS = {
     "mil": vary(words={"paradigm": "mil"}),
     "mil, bag = clip": vary(words={"paradigm": "mil", "bag": "clip"}),
     "mll": vary(words={"paradigm": "mll"}),
-    "mimll, linear (Eq. 3)": vary(head={"hidden": 0}),
+    "mimll, linear (Eq. 3)": vary(head={"hidden": 0, "dropout": 0.3}),
     "mimll, window 7 stride 1": vary(encoder={"window": 7, "stride": 1}),
     "mimll, window 3 stride 2": vary(encoder={"window": 3, "stride": 2}),
     "mimll, lite0": vary(encoder={"backbone": "lite0"}),

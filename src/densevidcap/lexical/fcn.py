@@ -28,8 +28,8 @@ class HeadOptions:
 
     hidden: int = 512
     """Units of a layer that all words share; 0 is the paper's Eq. 3, one linear map a word."""
-    dropout: float = 0.5
-    """On the shared layer; half of it on the features."""
+    dropout: float = 0.7
+    """Share of the shared layer (of the features, where there is none) left out of a step."""
 
 
 class WordHead(nn.Module):
@@ -43,10 +43,9 @@ class WordHead(nn.Module):
         self.words = nn.Linear(options.hidden or features, words)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = F.dropout(x, self.options.dropout / 2, self.training)
         if self.options.hidden:
-            x = F.dropout(F.relu(self.shared(x)), self.options.dropout, self.training)
-        logits: Tensor = self.words(x)
+            x = F.relu(self.shared(x))
+        logits: Tensor = self.words(F.dropout(x, self.options.dropout, self.training))
         return logits
 
     @torch.no_grad()
