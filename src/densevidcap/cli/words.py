@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from densevidcap.cli.clips import name_files, show_progress, writing_to
+from densevidcap.cli.places import name_place
+
 if TYPE_CHECKING:
     from densevidcap.data.clip import Clip
     from densevidcap.lexical.responses import ResponseMap
     from densevidcap.lexical.words import ShownWord
-    from densevidcap.records import Box, Frames
+    from densevidcap.records import Frames
 
 
 @click.command("words")
@@ -75,7 +78,8 @@ def command(
     else:
         _print_table(words)
     for place, word in zip(places, words, strict=False):
-        _draw(ResponseMap.of(seen, place, word), clip, sampled, out / Path(source).stem)
+        start = out / name_files([source])[source]
+        _draw(ResponseMap.of(seen, place, word), clip, sampled, start)
 
 
 def _as_json(word: ShownWord) -> dict[str, object]:
@@ -87,7 +91,9 @@ def _print_table(words: Sequence[ShownWord]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("word", "", box=box.SIMPLE_HEAD, caption="box: left top right bottom")
+    table = Table(
+        "word", "", box=box.SIMPLE_HEAD, caption="box: left, top, right, bottom in hundredths"
+    )
     for heading in ("clip", "region", "time"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("place", no_wrap=True)
@@ -99,43 +105,26 @@ def _print_table(words: Sequence[ShownWord]) -> None:
             f"{word.probability:.1%}",
             f"{word.peak:.1%}",
             f"{word.time:.2f} s",
-            _name_place(word.box),
-            "[dim]" + " ".join(f"{edge:.2f}" for edge in astuple(word.box)),
+            name_place(word.box),
+            "[dim]" + " ".join(f"{100 * edge:.0f}" for edge in astuple(word.box)),
         )
     Console().print(table)
 
 
-def _name_place(box: Box) -> str:
-    """Where the box's centre lies, in thirds of the frame: "top left", "middle", ..."""
-    x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
-    across = ("left", "", "right")[min(2, int(3 * x))]
-    down = ("top", "middle", "bottom")[min(2, int(3 * y))]
-    return f"{down} {across}".strip()
-
-
 def _draw(response: ResponseMap, clip: Clip, frames: Frames, start: Path) -> None:
     """Write `start`-WORD.png and .mp4."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from densevidcap.artefacts import replacing
-    from densevidcap.errors import ClipError
-    from densevidcap.lexical.responses import draw_sheet, write_video
+    from densevidcap.lexical.responses import draw_sheet, write_response_video
 
     sheet, video = (
         start.with_name(f"{start.name}-{response.shown.word}{suffix}")
         for suffix in (".png", ".mp4")
     )
-    try:
+    with writing_to(start.parent):
         with replacing(sheet) as temporary:
             shape = clip.info.width, clip.info.height
             draw_sheet(response, frames, shape).save(temporary, "PNG")
-        console = Console(stderr=True)
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        with show_progress() as progress:
             drawing = progress.add_task(f"Drawing '{response.shown.word}'", total=len(clip.times()))
-            write_video(response, clip, video, lambda: progress.advance(drawing))
-    except OSError as error:
-        raise ClipError(
-            f"{start.parent}: cannot be written ({error.strerror}); choose another --out"
-        ) from error
+            write_response_video(response, clip, video, lambda: progress.advance(drawing))
     click.echo(f"{sheet}\n{video}", err=True)
