@@ -89,12 +89,18 @@ class LexicalFCN(nn.Module):
         probabilities = torch.sigmoid(self.head(torch.from_numpy(features))).numpy()
         return FrameGrid(self.encoder.options.grid, times, probabilities, features)
 
-    def save(self, folder: Path, card: Mapping[str, Any]) -> None:
-        """Write a model folder; `card` adds what the model cannot know (data, figures, licence)."""
+    def save(self, folder: Path, card: Mapping[str, Any], half: bool = False) -> None:
+        """Write a model folder; `card` adds what the model cannot know (data, figures, licence).
+
+        `half` keeps 16 bits of every number: half the size, the same words.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self.lexicon.save(folder / LEXICON)
         options = {"encoder": asdict(self.encoder.options), "head": asdict(self.head.options)}
-        save_model(folder, self.state_dict(), {"kind": KIND, **options, **card}, (LEXICON,))
+        tensors = self.state_dict()
+        if half:
+            tensors = {n: t.half() if t.is_floating_point() else t for n, t in tensors.items()}
+        save_model(folder, tensors, {"kind": KIND, **options, **card}, (LEXICON,))
 
     @classmethod
     def load(cls, folder: Path) -> LexicalFCN:
@@ -107,7 +113,7 @@ class LexicalFCN(nn.Module):
                 EncoderOptions(**card["encoder"]),
                 HeadOptions(**card["head"]),
             )
-            model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+            model.load_state_dict(tensors)
         except (KeyError, TypeError, RuntimeError) as error:
             reason = str(error).splitlines()[0]
             raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None

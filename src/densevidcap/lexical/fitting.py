@@ -117,8 +117,8 @@ class WordsFit:
         )
         return failures
 
-    def train(self, progress: Progress) -> list[dict[str, Any]]:
-        """Train to the end, write the model folder and return the history."""
+    def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
+        """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
         trained, measured = (
             [record for record in records if record.id in self.cache]
             for records in (self.train_records, self.held_out)
@@ -128,7 +128,7 @@ class WordsFit:
             self.model, self.cache, trained, measured, recipe.words, recipe.training.seed
         )
         history = Run(task, recipe.training, self.out / RUN).train(progress)
-        self.model.save(self.out, self._card(history, len(trained), len(measured)))
+        self.model.save(self.out, self._card(history, len(trained), len(measured)), half)
         draw_curves(history, self.out / RUN / "curves.png")
         return history
 
