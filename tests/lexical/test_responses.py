@@ -14,7 +14,7 @@ from tests.data.made_clips import write_video as write_clip
 
 from densevidcap.data.clip import open_clip
 from densevidcap.data.sampling import Sampling
-from densevidcap.lexical.responses import ResponseMap, draw_sheet, write_video
+from densevidcap.lexical.responses import ResponseMap, draw_sheet, write_response_video
 from densevidcap.lexical.responses.overlay import blend, colour, spread
 from densevidcap.lexical.responses.sheet import SHOWN, choose_frames
 from densevidcap.lexical.words import ShownWord
@@ -110,7 +110,7 @@ def test_a_sheet_has_all_frames_a_video_all_times(response: ResponseMap, tmp_pat
     assert sheet.width > 3 * 320
     assert sheet.height > 240
 
-    write_video(response, clip, tmp_path / "dog.mp4")
+    write_response_video(response, clip, tmp_path / "dog.mp4")
     with av.open(str(tmp_path / "dog.mp4")) as container:
         pictures = [(frame.time, frame.to_ndarray(format="rgb24")) for frame in container.decode()]
     np.testing.assert_allclose([time for time, _ in pictures], clip.times(), atol=1e-4)

@@ -20,6 +20,7 @@ VERBS = {
     "lexicon": "Build the lexicon of a corpus from its captions.",
     "fit": "Train one stage of the model from a manifest.",
     "words": "The words a clip shows, each with its place and time.",
+    "regions": "Region-sequences of a clip: what moves through it, with words.",
 }
 """Verb to one-line help, in the order of the pipeline."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from densevidcap.errors import ClipError, DenseVidCapWarning
+from densevidcap.cli.clips import visit_clips
+from densevidcap.errors import ClipError
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -78,29 +78,16 @@ def command(
     A CLIP is a video, GIF, image, folder of images, or shard.tar::KEY. One that cannot be
     read is named, the others are shown, and the exit code is 1.
     """
-    from rich.console import Console
-    from rich.progress import track
-
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
 
     sampling = Sampling(cast("Strategy", strategy), frames, seed)
-    reports, strips = [], []
-    console = Console(stderr=True)
-    for source in track(
-        clips, "Reading", console=console, transient=True, disable=not console.is_terminal
-    ):
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", DenseVidCapWarning)
-                report, strip = _look_at(open_clip(source, frame_rate=frame_rate), sampling, size)
-        except ClipError as error:
-            click.echo(f"densevidcap: {error}", err=True)
-            continue
-        for message in {str(warning.message) for warning in caught}:
-            click.echo(f"densevidcap: {message}", err=True)
-        reports.append(report)
-        strips.append(strip)
+    found = visit_clips(
+        clips,
+        "Reading",
+        lambda source, _: _look_at(open_clip(source, frame_rate=frame_rate), sampling, size),
+    )
+    reports, strips = [report for report, _ in found], [strip for _, strip in found]
     if as_json:
         click.echo(json.dumps([report.as_json() for report in reports], indent=2))
     elif reports:
@@ -111,8 +98,8 @@ def command(
 
 
 def _look_at(clip: Clip, sampling: Sampling, size: int) -> tuple[Report, Image.Image]:
-    from densevidcap.data.sheet import draw_strip
     from densevidcap.data.shots import find_shots
+    from densevidcap.drawing.contact_sheet import draw_strip
 
     rate = 16_000
     sound = clip.sound(rate)
@@ -155,7 +142,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _save_sheet(strips: Sequence[Image.Image], path: Path) -> None:
-    from densevidcap.data.sheet import stack
+    from densevidcap.drawing.contact_sheet import stack
 
     try:
         stack(strips).save(path, "PNG")

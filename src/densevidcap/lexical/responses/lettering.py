@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
+from densevidcap.drawing.colours import FAINT, INK, PAPER
+from densevidcap.drawing.lettering import letter
 from densevidcap.lexical.responses.overlay import ResponseMap, colour
-
-PAPER, INK, FAINT = (22, 20, 32), (240, 238, 245), (160, 156, 175)
-
-
-def letter(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size=size)
 
 
 def draw_title(response: ResponseMap, width: int, height: int) -> Image.Image:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from densevidcap.data.clip import Size
+from densevidcap.drawing.boxes import outline
+from densevidcap.drawing.colours import RGB, RIM, mix
+from densevidcap.drawing.motion import pass_evenly
 from densevidcap.lexical.words import ShownWord
-from densevidcap.records import Box, FloatArray, FrameGrid, Grid, TimeArray, UInt8Array
+from densevidcap.records import FloatArray, FrameGrid, Grid, TimeArray, UInt8Array
 
 RAMP = np.array(
     [(13, 8, 64), (84, 15, 124), (158, 36, 119), (219, 74, 85), (249, 137, 46), (252, 238, 152)],
@@ -21,8 +24,7 @@ survives in grey and for colour-blind eyes."""
 FAINTEST, STRONGEST = 0.08, 0.75
 """Opacity of the colours at the ramp's ends: low responses leave the picture to be seen."""
 
-LINE, RIM = 255, 20
-"""Brightness of an outline and of its rim."""
+WHITE: RGB = (255, 255, 255)
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,7 @@ class ResponseMap:
 
     def at(self, time: float) -> FloatArray:
         """(R,) responses at any time, in even passage from one looked-at frame to the next."""
-        after = int(np.searchsorted(self.times, time))
-        before, after = max(0, after - 1), min(after, len(self.times) - 1)
-        span = self.times[after] - self.times[before]
-        share = np.clip((time - self.times[before]) / span, 0, 1) if span > 0 else 0.0
-        return np.asarray(self.responses[before] * (1 - share) + self.responses[after] * share)
+        return np.asarray(pass_evenly(self.times, self.responses, time))
 
     def paint(self, image: UInt8Array, responses: FloatArray) -> Image.Image:
         """(H, W, 3) under its responses (R,), the strongest region outlined."""
@@ -59,7 +57,9 @@ class ResponseMap:
         strengths = responses / self.scale
         picture = Image.fromarray(blend(image, spread(strengths, self.grid, (width, height))))
         strongest = int(strengths.argmax())
-        outline(picture, self.grid.box(strongest), float(strengths[strongest]))
+        # The weaker, the greyer.
+        lightness = 0.4 + 0.6 * min(1.0, float(strengths[strongest]))
+        outline(picture, self.grid.box(strongest), mix(RIM, WHITE, lightness))
         return picture
 
 
@@ -106,15 +106,3 @@ def blend(image: UInt8Array, strength: FloatArray) -> UInt8Array:
     muted = 0.45 * pixels + 0.55 * grey[..., None]
     opacity = (FAINTEST + (STRONGEST - FAINTEST) * np.clip(strength, 0, 1) ** 1.3)[..., None]
     return np.asarray(muted * (1 - opacity) + colour(strength) * opacity, dtype=np.uint8)
-
-
-def outline(picture: Image.Image, box: Box, strength: float) -> None:
-    """A white line with a dark rim, to be seen on anything; the weaker, the greyer."""
-    width, height = picture.size
-    line = max(2, round(max(picture.size) / 220))
-    left, top = box.left * width, box.top * height
-    right, bottom = box.right * width - 1, box.bottom * height - 1
-    draw = ImageDraw.Draw(picture)
-    draw.rectangle((left, top, right, bottom), outline=(RIM,) * 3, width=line + 2)
-    grey = round(RIM + (LINE - RIM) * (0.4 + 0.6 * min(1.0, strength)))
-    draw.rectangle((left + 1, top + 1, right - 1, bottom - 1), outline=(grey,) * 3, width=line)

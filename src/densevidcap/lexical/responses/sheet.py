@@ -6,7 +6,10 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from densevidcap.data.clip import Size
-from densevidcap.lexical.responses.lettering import FAINT, INK, PAPER, draw_title, letter
+from densevidcap.drawing.colours import FAINT, INK, PAPER
+from densevidcap.drawing.layout import choose_evenly, fit
+from densevidcap.drawing.lettering import letter
+from densevidcap.lexical.responses.lettering import draw_title
 from densevidcap.lexical.responses.overlay import ResponseMap
 from densevidcap.lexical.words import noisy_or_frames
 from densevidcap.records import Frames
@@ -21,7 +24,7 @@ GAP, LABEL, TITLE = 12, 26, 72
 def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Image:
     """Frames in rows with title and legend; `shape` is the clip's own size, against squashing."""
     chosen = choose_frames(len(frames), response.shown.frame)
-    width, height = (max(1, round(side * CELL / max(shape))) for side in shape)
+    width, height = fit(shape, CELL)
     columns = min(COLUMNS, len(chosen))
     rows = -(-len(chosen) // columns)
     # A single narrow picture still needs room for the title above it.
@@ -46,8 +49,7 @@ def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Imag
 
 def choose_frames(count: int, strongest: int) -> list[int]:
     """Indices of at most SHOWN frames, evenly spread, the strongest one among them."""
-    if count <= SHOWN:
-        return list(range(count))
-    chosen = np.linspace(0, count - 1, SHOWN).round().astype(int)
-    chosen[abs(chosen - strongest).argmin()] = strongest
-    return [int(frame) for frame in chosen]
+    chosen = choose_evenly(count, SHOWN)
+    nearest = min(range(len(chosen)), key=lambda place: abs(chosen[place] - strongest))
+    chosen[nearest] = strongest
+    return chosen

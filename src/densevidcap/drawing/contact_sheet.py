@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from densevidcap.data.clip import Size
+from densevidcap.drawing.layout import fit
+from densevidcap.drawing.lettering import letter
 from densevidcap.records import Frames
 
 COLUMNS = 6
@@ -18,14 +20,13 @@ _TITLE = 22
 
 def draw_strip(title: str, frames: Frames, shape: Size) -> Image.Image:
     """One clip's frames in rows; `shape` is the clip's own size, so that nothing looks squashed."""
-    scale = CELL / max(shape)
-    width, height = (max(1, round(side * scale)) for side in shape)
+    width, height = fit(shape, CELL)
     rows = -(-len(frames) // COLUMNS)
     strip = Image.new(
         "RGB", (COLUMNS * (CELL + _MARGIN) + _MARGIN, _TITLE + rows * (height + _MARGIN) + _MARGIN)
     )
     draw = ImageDraw.Draw(strip)
-    font = ImageFont.load_default(size=13)
+    font = letter(13)
     draw.text((_MARGIN, _MARGIN), title, "white", font)
     for number, (image, seconds) in enumerate(zip(frames.images, frames.times, strict=True)):
         row, column = divmod(number, COLUMNS)

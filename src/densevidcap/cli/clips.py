@@ -1,0 +1,67 @@
+"""What verbs share that go through clips: progress, clips that fail, and where files go."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from densevidcap.errors import ClipError, DenseVidCapWarning
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+T = TypeVar("T")
+
+
+def show_progress() -> Progress:
+    """On a terminal, and gone when it ends."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def visit_clips(sources: Sequence[str], doing: str, visit: Callable[[str, Progress], T]) -> list[T]:
+    """What `visit` makes of each clip; one that cannot be read is named, and the others go on."""
+    made = []
+    with show_progress() as progress:
+        for source in progress.track(sources, description=doing):
+            try:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", DenseVidCapWarning)
+                    made.append(visit(source, progress))
+            except ClipError as error:
+                click.echo(f"densevidcap: {error}", err=True)
+                continue
+            for message in {str(warning.message) for warning in caught}:
+                click.echo(f"densevidcap: {message}", err=True)
+    return made
+
+
+def name_files(sources: Iterable[str]) -> dict[str, str]:
+    """How the names of files about each clip begin: like its own, numbered where equal."""
+    taken: Counter[str] = Counter()
+    names = {}
+    for source in dict.fromkeys(sources):
+        stem = Path(source.rpartition("::")[2]).absolute().stem
+        taken[stem] += 1
+        names[source] = stem if taken[stem] == 1 else f"{stem}-{taken[stem]}"
+    return names
+
+
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Name the folder when something cannot be written into it."""
+    try:
+        yield
+    except OSError as error:
+        raise ClipError(
+            f"{folder}: cannot be written ({error.strerror}); choose another --out"
+        ) from error

@@ -1,0 +1,166 @@
+"""`densevidcap regions`: what moves through a clip, with words."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from densevidcap.cli.clips import name_files, visit_clips, writing_to
+from densevidcap.cli.places import point_to
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from densevidcap.data.clip import Clip
+    from densevidcap.records import Frames, RegionSequence
+    from densevidcap.regions.words import WordedSequence
+
+STOPS = 8
+"""Arrows that sketch a sequence's way."""
+
+
+@click.command("regions")
+@click.argument("clips", nargs=-1, required=True, metavar="CLIP...")
+@click.option("--model", type=click.Path(path_type=Path), help="Folder of a Lexical-FCN.")
+@click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option(
+    "--diversity",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Weight of differing from the others; more spreads them out.",
+)
+@click.option(
+    "--optimiser",
+    default="frame-order",
+    show_default=True,
+    type=click.Choice(["frame-order", "every-start", "celf"]),
+    help="How to search; every-start finds better ones and takes longer.",
+)
+@click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="To look at.")
+@click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="Words of each.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to draw them into: the moving clip (MP4) and a sheet of frames (PNG).",
+)
+def command(
+    clips: tuple[str, ...],
+    model: Path | None,
+    k: int,
+    diversity: float,
+    optimiser: str,
+    frames: int,
+    top: int,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Region-sequences of each CLIP, with the words that each shows best beyond the others.
+
+    A CLIP that cannot be read is named, the others are shown, and the exit code is 1.
+    """
+    from densevidcap.artefacts import find_model
+    from densevidcap.data.clip import open_clip
+    from densevidcap.data.sampling import Sampling
+    from densevidcap.lexical.fcn import LexicalFCN
+    from densevidcap.regions import SequenceOptions, Weights, generate_sequences
+    from densevidcap.regions.words import choose_words
+
+    fcn = LexicalFCN.load(find_model(model))
+    options = SequenceOptions(k, Weights(diverse=diversity), optimiser=optimiser)
+    names = name_files(clips)
+    if out is not None:
+        with writing_to(out):
+            out.mkdir(parents=True, exist_ok=True)
+
+    def look_at(source: str, progress: Progress) -> tuple[str, list[WordedSequence]]:
+        clip = open_clip(source)
+        sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
+        seen = fcn.read(sampled)
+        worded = choose_words(generate_sequences(seen, options), seen, fcn.lexicon, top)
+        if out is not None:
+            _draw(worded, clip, sampled, out / names[source], progress)
+        return source, worded
+
+    found = visit_clips(clips, "Looking", look_at)
+    if as_json:
+        click.echo(json.dumps([_as_json(*each) for each in found]))
+    else:
+        for each in found:
+            _print_table(*each)
+    sys.exit(0 if len(found) == len(clips) else 1)
+
+
+def _as_json(source: str, worded: Sequence[WordedSequence]) -> dict[str, object]:
+    sequences = [
+        {
+            "start": each.sequence.start,
+            "end": each.sequence.end,
+            "words": [{"word": w.word, "probability": w.probability} for w in each.words],
+            "times": each.sequence.times,
+            "boxes": [astuple(box) for box in each.sequence.boxes],
+        }
+        for each in worded
+    ]
+    return {"clip": source, "sequences": sequences}
+
+
+def _print_table(source: str, worded: Sequence[WordedSequence]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from densevidcap.drawing.colours import colour_of
+
+    table = Table(box=box.SIMPLE_HEAD, title=Text(Path(source).name), title_justify="left")
+    table.add_column("", no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
+    table.add_column("way", no_wrap=True)
+    table.add_column("words")
+    for number, each in enumerate(worded):
+        colour = colour_of(number)
+        words = Text(", ").join(
+            Text.assemble(word.word, (f"\u00a0{word.probability:.0%}", "dim"))
+            for word in each.words
+        )
+        table.add_row(
+            Text(f"{number + 1} {colour.name}", "rgb({},{},{})".format(*colour.rgb)),
+            f"{each.sequence.start:.1f}-{each.sequence.end:.1f}",
+            _sketch_way(each.sequence),
+            words,
+        )
+    Console().print(table)
+
+
+def _sketch_way(sequence: RegionSequence) -> str:
+    """Where it is from start to end, in a few arrows."""
+    from densevidcap.drawing.layout import choose_evenly
+
+    boxes = sequence.boxes
+    return "".join(point_to(boxes[stop]) for stop in choose_evenly(len(boxes), STOPS))
+
+
+def _draw(
+    worded: Sequence[WordedSequence], clip: Clip, frames: Frames, start: Path, progress: Progress
+) -> None:
+    """Write `start`-regions.png and .mp4."""
+    from densevidcap.artefacts import replacing
+    from densevidcap.regions.overlay import draw_sheet, write_overlay_video
+
+    sheet, video = (start.with_name(f"{start.name}-regions{suffix}") for suffix in (".png", ".mp4"))
+    drawing = progress.add_task(f"Drawing {start.name}", total=len(clip.times()))
+    with writing_to(start.parent):
+        with replacing(sheet) as temporary:
+            shape = clip.info.width, clip.info.height
+            draw_sheet(worded, frames, shape).save(temporary, "PNG")
+        write_overlay_video(worded, clip, video, lambda: progress.advance(drawing))
+    progress.remove_task(drawing)
+    click.echo(f"{sheet}\n{video}", err=True)
