@@ -82,8 +82,8 @@ def test_strategies_are_those_of_sampling() -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from densevidcap.cli import root\n"
-        "for arguments in (['--help'], ['frames', '--help']):\n"
+        "from densevidcap.cli import VERBS, root\n"
+        "for arguments in (['--help'], *([verb, '--help'] for verb in VERBS)):\n"
         "    root(arguments, standalone_mode=False)\n"
         "heavy = {'torch', 'numpy', 'av', 'PIL', 'rich'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)\n"

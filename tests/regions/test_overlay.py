@@ -73,11 +73,10 @@ def test_boxes_at_the_frames_edges_stay_inside() -> None:
 
 
 def test_the_legend_grows_with_sequences_and_brightens_what_is_shown() -> None:
-    five, ten = (Legend([make_sequence([0, 15])] * count, 960) for count in (5, 10))
-    assert five.height == ten.height
-    assert ten.columns == 2
-    assert Legend([make_sequence([0])] * 10, 270).columns == 1
-    start, end = (np.asarray(five.draw(time)).astype(int) for time in (0.5, 1.5))
+    two, six = (Legend([make_sequence([0, 15])] * count, 960) for count in (2, 6))
+    assert (two.columns, two.rows, six.columns, six.rows) == (1, 2, 2, 3)
+    assert Legend([make_sequence([0])] * 6, 270).columns == 1
+    start, end = (np.asarray(two.draw(time)).astype(int) for time in (0.5, 1.5))
     different = np.flatnonzero((end - start).any(axis=(0, 2)))
     dog = slice(different[0], different[0] + 10)
     running = slice(different[-1] - 10, different[-1])

@@ -64,6 +64,7 @@ def command(
 ) -> None:
     """Region-sequences of each CLIP, with the words that each shows best beyond the others.
 
+    The arrows of a sequence point to where it is from start to end, a dot being the middle.
     A CLIP that cannot be read is named, the others are shown, and the exit code is 1.
     """
     from densevidcap.artefacts import find_model

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from PIL import ImageFont
 
-Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
-
-def letter(size: float) -> Font:
+@lru_cache(maxsize=32)
+def letter(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """The letters that come with Pillow, so that every machine draws the same."""
     return ImageFont.load_default(size=size)

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from densevidcap.drawing.boxes import corners, line_width, outline
 from densevidcap.drawing.colours import PAPER, colour_of
-from densevidcap.drawing.lettering import Font, letter
+from densevidcap.drawing.lettering import letter
 from densevidcap.drawing.motion import pass_evenly
 from densevidcap.records import Box, RegionSequence
 
@@ -38,18 +38,15 @@ def draw_boxes(picture: Image.Image, boxes: Sequence[Box]) -> None:
     for number, box in enumerate(boxes):
         outline(picture, box, colour_of(number).rgb, inset=number * lane)
     side = max(18, round(min(picture.size) * TAB))
-    font = letter(side * 0.8)
     for number, box in enumerate(boxes):
         left, top, right, _ = corners(box, picture.size, inset=number * lane)
         room = max(1, int((right - left) // side))
-        tag(picture, left + number % room * side, top, side, number, font)
+        tag(picture, left + number % room * side, top, side, number)
 
 
-def tag(
-    picture: Image.Image, left: float, top: float, side: float, number: int, font: Font
-) -> None:
+def tag(picture: Image.Image, left: float, top: float, side: int, number: int) -> None:
     """A square of the sequence's colour with its number, which counts from 1 for people."""
     draw = ImageDraw.Draw(picture)
     draw.rectangle((left, top, left + side - 1, top + side - 1), fill=colour_of(number).rgb)
     middle = left + side / 2, top + side / 2
-    draw.text(middle, str(number + 1), PAPER, font, anchor="mm")
+    draw.text(middle, str(number + 1), PAPER, letter(side * 0.75), anchor="mm")

@@ -27,7 +27,7 @@ DIMMED = 0.62
 
 
 def draw_sheet(worded: Sequence[WordedSequence], frames: Frames, shape: Size) -> Image.Image:
-    """A row for each sequence; `shape` is the clip's own size, so that nothing looks squashed."""
+    """A row for each of the sequences through these frames; `shape` is the clip's own size."""
     cell = width, height = fit(shape, CELL)
     shown = choose_evenly(len(frames), SHOWN)
     most_words = max(len(each.words) for each in worded)
@@ -42,9 +42,7 @@ def draw_sheet(worded: Sequence[WordedSequence], frames: Frames, shape: Size) ->
         top = HEADING + number * row_height
         _draw_words(sheet, number, each, top)
         for column, frame in enumerate(shown):
-            if frame not in each.sequence.frames:
-                continue
-            box = each.sequence.boxes[each.sequence.frames.index(frame)]
+            box = each.sequence.boxes[frame]
             picture = Image.fromarray(frames.images[frame]).resize(cell, Image.Resampling.BICUBIC)
             lit = spotlight(picture, box)
             outline(lit, box, colour_of(number).rgb)
@@ -64,7 +62,7 @@ def spotlight(picture: Image.Image, box: Box) -> Image.Image:
 def _draw_words(sheet: Image.Image, number: int, worded: WordedSequence, top: int) -> None:
     """The left column: number, and a line for each word."""
     draw, font, small = ImageDraw.Draw(sheet), letter(17), letter(14)
-    tag(sheet, GAP, top, TAB, number, letter(TAB * 0.75))
+    tag(sheet, GAP, top, TAB, number)
     x = GAP + TAB + GAP
     for row, word in enumerate(worded.words):
         y = top + TAB / 2 + row * LINE
