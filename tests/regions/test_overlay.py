@@ -72,6 +72,13 @@ def test_boxes_at_the_frames_edges_stay_inside() -> None:
     assert count_pixels(picture.crop((460, 240, 480, 360)), colour_of(1).rgb) > 100
 
 
+@pytest.mark.parametrize("size", [(960, 2), (2, 960), (2, 2)])
+def test_thin_pictures_do_no_harm(size: tuple[int, int]) -> None:
+    picture = Image.new("RGB", size)
+    draw_boxes(picture, [GRID.box(region) for region in range(len(GRID))])
+    assert np.asarray(picture).max() > 0
+
+
 def test_the_legend_grows_with_sequences_and_brightens_what_is_shown() -> None:
     two, six = (Legend([make_sequence([0, 15])] * count, 960) for count in (2, 6))
     assert (two.columns, two.rows, six.columns, six.rows) == (1, 2, 2, 3)

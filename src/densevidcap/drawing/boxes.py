@@ -17,14 +17,14 @@ def line_width(size: Size) -> int:
 
 
 def corners(box: Box, size: Size, inset: float = 0) -> Corners:
-    """(left, top, right, bottom) in pixels, each edge moved inwards by `inset`."""
+    """(left, top, right, bottom) in pixels, each edge moved inwards by `inset`.
+
+    In the thinnest of pictures a box still has room for its rim on both sides.
+    """
     width, height = size
-    return (
-        box.left * width + inset,
-        box.top * height + inset,
-        box.right * width - 1 - inset,
-        box.bottom * height - 1 - inset,
-    )
+    left, top = box.left * width + inset, box.top * height + inset
+    right, bottom = box.right * width - 1 - inset, box.bottom * height - 1 - inset
+    return left, top, max(right, left + 3), max(bottom, top + 3)
 
 
 def outline(picture: Image.Image, box: Box, colour: RGB, inset: float = 0) -> None:

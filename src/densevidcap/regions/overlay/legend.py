@@ -35,8 +35,8 @@ class Legend:
         self.rows = -(-len(worded) // self.columns)
         # H.264 wants even sizes.
         self.height = (self.rows + 1) * self.line // 2 * 2
-        highest = max(word.probability for each in worded for word in each.words)
-        self._full = max(highest, 1e-6)
+        highest = (word.probability for each in worded for word in each.words)
+        self._full = max(highest, default=1.0) or 1.0
 
     def draw(self, time: float) -> Image.Image:
         page = Image.new("RGB", (self.width, self.height), PAPER)
