@@ -120,10 +120,11 @@ def test_order_of_frames_and_regions_does_not_matter(
     torch.testing.assert_close(shuffled, mimll_loss(logits, bags, labels))
 
 
-@given(problems(), st.integers(0, 2**32))
+@given(problems(highest=0), st.integers(0, 2**32))
 def test_mil_has_one_positive_word_and_leaves_the_others_out(
     problem: tuple[Tensor, ...], seed: int
 ) -> None:
+    """With no region certain, a word that counts has a loss above zero."""
     logits, bags, labels = problem
     torch.manual_seed(seed)
     losses = mil_loss(logits, bags, labels)
