@@ -49,13 +49,13 @@ def test_an_epochs_batches_are_always_the_same_and_hold_each_clip_once(corpus: C
     assert all(torch.equal(a.features, b.features) for a, b in zip(first, again, strict=True))
     assert not torch.equal(first[0].features, other[0].features)
     labels = torch.cat([batch.labels for batch in first])
-    assert sorted(labels.tolist()) == sorted(task.labels.astype(float).tolist())
+    assert sorted(labels.tolist()) == sorted(task.targets.tolist())
 
 
 @pytest.mark.parametrize("bag", ["frame", "clip"])
 def test_loss_is_a_mean_over_clips_of_sums_over_words(corpus: Corpus, bag: str) -> None:
     """However many frames a clip has, it counts once."""
-    task = make_task(corpus, WordOptions(bag=bag))  # type: ignore[arg-type]
+    task = make_task(corpus, WordOptions(bag=bag, frames=2))  # type: ignore[arg-type]
     task.model.eval()
     batch = next(task.batches(0))
     keep = torch.ones(len(batch.owners), dtype=torch.bool)
@@ -80,7 +80,7 @@ def test_each_paradigm_learns_its_clips(
     corpus: Corpus, paradigm: Paradigm, gain: float, tmp_path: Path
 ) -> None:
     """MIL little in this time: it is told one word of a clip at each step."""
-    task = make_task(corpus, WordOptions(paradigm=paradigm, batch=8))
+    task = make_task(corpus, WordOptions(paradigm=paradigm, batch=8, frames=2))
     chance = np.nanmean(average_precision(task.score(task.clips)[0], task.labels))
     options = TrainingOptions(epochs=20, learning_rate=5e-3)
     history = Run(task, options, tmp_path).train()
@@ -93,7 +93,7 @@ def test_each_paradigm_learns_its_clips(
 def test_training_begins_near_the_priors(corpus: Corpus) -> None:
     task = make_task(corpus, WordOptions())
     shown, most = task.score(task.clips)
-    np.testing.assert_allclose(shown.mean(axis=0), task.labels.mean(axis=0), atol=0.1)
+    np.testing.assert_allclose(shown.mean(axis=0), task.targets.mean(axis=0), atol=0.1)
     assert (most < shown + 1e-6).mean() > 0.9
 
 

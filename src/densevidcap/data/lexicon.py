@@ -53,10 +53,14 @@ class Lexicon:
 
     def label(self, captions: Iterable[str]) -> npt.NDArray[np.bool_]:
         """(W,): which words any of the captions has."""
-        labels = np.zeros(len(self), dtype=np.bool_)
+        return self.count(captions) > 0
+
+    def count(self, captions: Iterable[str]) -> npt.NDArray[np.intp]:
+        """(W,): how many of the captions have each word."""
+        counts = np.zeros(len(self), dtype=np.intp)
         for caption in captions:
-            labels[self.find(caption)] = True
-        return labels
+            counts[self.find(caption)] += 1
+        return counts
 
     def save(self, path: Path | str) -> None:
         with replace_text(Path(path)) as stream:

@@ -26,7 +26,7 @@ LEXICON = "lexicon.json"
 class HeadOptions:
     """From a region's feature to its words."""
 
-    hidden: int = 512
+    hidden: int = 1024
     """Units of a layer that all words share; 0 is the paper's Eq. 3, one linear map a word."""
     dropout: float = 0.7
     """Share of the shared layer (of the features, where there is none) left out of a step."""

@@ -30,14 +30,18 @@ class WordOptions:
     paradigm: Paradigm = "mimll"
     bag: Literal["frame", "clip"] = "frame"
     """Whose regions share a label: a frame's, or all of a clip's."""
+    readers: int = 4
+    """A word's target is the chance that one of so many of the clip's captions, drawn at random,
+    has it: what one person in twenty saw is there, but weakly. 0 takes any mention for certain,
+    as the paper does."""
     batch: int = 32
     """Clips a step."""
-    frames: int = 2
+    frames: int = 1
     """Frames a clip gives to a step, drawn anew each epoch (the paper's augmentation by sampling);
     0 takes all of them."""
     tuned: int = 0
     """How many of the backbone's last stages are trained along; 0 leaves it as it is."""
-    tuned_rate: float = 0.1
+    tuned_rate: float = 0.05
     """Their learning rate, as a share of the head's."""
     frequent: int = 200
     """Mean AP is taken over that many of the lexicon's most frequent words."""
@@ -49,7 +53,7 @@ class Batch(NamedTuple):
     owners: Tensor
     """(N,): the place of each frame's clip."""
     labels: Tensor
-    """(B, W)."""
+    """(B, W): targets from 0 to 1."""
 
 
 class WordTask:
@@ -77,6 +81,7 @@ class WordTask:
         self.clips = [record.id for record in records]
         self.held_out = [record.id for record in held_out]
         self.labels = label_clips(model, records)
+        self.targets = weigh_clips(model, records, options.readers)
         self.held_out_labels = label_clips(model, held_out)
         self._set_priors()
 
@@ -88,7 +93,7 @@ class WordTask:
         instances = {"mll": 1.0}.get(self.options.paradigm, regions)
         if self.options.bag == "clip" and self.options.paradigm != "mll":
             instances *= frames
-        priors = torch.from_numpy(self.labels.mean(axis=0))
+        priors = torch.from_numpy(self.targets.mean(axis=0))
         self.model.head.start_from_priors(priors.float(), instances)
 
     def steps_per_epoch(self) -> int:
@@ -101,7 +106,7 @@ class WordTask:
             places = order[start : start + self.options.batch]
             rows = [self._draw(self.cache.rows(self.clips[place]), random) for place in places]
             features, owners = gather(self.cache, rows)
-            yield Batch(features, owners, torch.from_numpy(self.labels[places]).float())
+            yield Batch(features, owners, torch.from_numpy(self.targets[places]))
 
     def _draw(self, rows: range, random: np.random.Generator) -> Sequence[int]:
         if not self.options.frames or self.options.frames >= len(rows):
@@ -195,6 +200,14 @@ def _mean_known(precisions: npt.NDArray[np.float64]) -> float:
     """The mean over words that have a positive; 0 where none has."""
     known = precisions[~np.isnan(precisions)]
     return float(known.mean()) if len(known) else 0.0
+
+
+def weigh_clips(model: LexicalFCN, records: Sequence[ClipRecord], readers: int) -> FloatArray:
+    """(B, W): how surely each clip shows each word, by how many of its captions say so."""
+    if not readers:
+        return label_clips(model, records).astype(np.float32)
+    shares = [model.lexicon.count(r.captions) / max(1, len(r.captions)) for r in records]
+    return np.asarray(1 - (1 - np.stack(shares)) ** readers, dtype=np.float32)
 
 
 def label_clips(model: LexicalFCN, records: Sequence[ClipRecord]) -> npt.NDArray[np.bool_]:

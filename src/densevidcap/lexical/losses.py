@@ -66,8 +66,8 @@ def mil_loss(logits: Tensor, bags: Tensor, labels: Tensor) -> Tensor:
     as present nor as absent. A bag without words stays without.
     """
     drawn = torch.multinomial(labels + 1e-9, 1)
-    single = torch.zeros_like(labels).scatter_(1, drawn, 1.0) * labels
-    return mimll_loss(logits, bags, single) * (1 - labels + single)
+    single = torch.zeros_like(labels).scatter_(1, drawn, 1.0) * (labels > 0)
+    return mimll_loss(logits, bags, single) * ((labels == 0) | (single > 0))
 
 
 def mll_loss(logits: Tensor, labels: Tensor) -> Tensor:
