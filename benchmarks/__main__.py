@@ -8,7 +8,7 @@ import sys
 BENCHMARKS = {
     "startup": "how fast `--help` answers",
     "decode": "sampled frames against OpenCV, memory against length",
-    "regions": "region-sequences against the literal transcription, and how cost grows",
+    "regions": "region-sequences against NumPy candidate by candidate, and how cost grows",
     "grounding": "whether words point at their things in the test world",
 }
 

@@ -30,7 +30,7 @@ from densevidcap.training import Run, TrainingOptions
 
 Variant = tuple[EncoderOptions, HeadOptions, WordOptions]
 
-BASE: Variant = (EncoderOptions(), HeadOptions(hidden=512), WordOptions(frames=2))
+BASE: Variant = (EncoderOptions(), HeadOptions(), WordOptions(frames=2))
 
 
 def vary(
@@ -56,6 +56,7 @@ VARIANTS = {
     "mimll, window 7 stride 1": vary(encoder={"window": 7, "stride": 1}),
     "mimll, window 3 stride 2": vary(encoder={"window": 3, "stride": 2}),
     "mimll, lite0": vary(encoder={"backbone": "lite0"}),
+    "mimll, all words shape": vary(head={"shaping": 10**6}),
     "mimll, any mention is certain": vary(words={"readers": 0}),
 }
 

@@ -28,6 +28,10 @@ class HeadOptions:
 
     hidden: int = 1024
     """Units of a layer that all words share; 0 is the paper's Eq. 3, one linear map a word."""
+    shaping: int = 1000
+    """Only that many of the most frequent words shape the shared layer and what lies below it; the
+    others, with a handful of clips each, read it. Left to themselves they make it learn clips by
+    heart."""
     dropout: float = 0.7
     """Share of the shared layer (of the features, where there is none) left out of a step."""
 
@@ -45,8 +49,11 @@ class WordHead(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.options.hidden:
             x = F.relu(self.shared(x))
-        logits: Tensor = self.words(F.dropout(x, self.options.dropout, self.training))
-        return logits
+        x = F.dropout(x, self.options.dropout, self.training)
+        weight, bias, shaping = self.words.weight, self.words.bias, self.options.shaping
+        frequent = F.linear(x, weight[:shaping], bias[:shaping])
+        rare = F.linear(x.detach(), weight[shaping:], bias[shaping:])
+        return torch.cat([frequent, rare], dim=-1)
 
     @torch.no_grad()
     def start_from_priors(self, priors: Tensor, instances: float) -> None:
