@@ -24,7 +24,7 @@ CARD = "card.json"
 WEIGHTS = "weights.safetensors"
 
 BUNDLED = Path(__file__).parent / "models" / "default"
-"""The model that comes with the package."""
+"""The model that comes with the package: a folder for each stage of the pipeline."""
 
 
 @contextmanager
@@ -69,11 +69,11 @@ def save_model(
     write_json(folder / CARD, {**card, "files": hashes})
 
 
-def find_model(folder: Path | None) -> Path:
-    """The folder that the user named, or the model that comes with the package."""
-    if folder is None and not (BUNDLED / CARD).is_file():
-        raise ModelError("no model comes with this version; name a model folder with --model")
-    return folder or BUNDLED
+def find_model(folder: Path | None, stage: str) -> Path:
+    """The folder that the user named, or the one for that stage that comes with the package."""
+    if folder is None and not (BUNDLED / stage / CARD).is_file():
+        raise ModelError(f"no model for {stage} comes with this version; name one with --model")
+    return folder or BUNDLED / stage
 
 
 def read_card(folder: Path) -> dict[str, Any]:

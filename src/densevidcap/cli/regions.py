@@ -74,7 +74,7 @@ def command(
     from densevidcap.regions import SequenceOptions, Weights, generate_sequences
     from densevidcap.regions.words import choose_words
 
-    fcn = LexicalFCN.load(find_model(model))
+    fcn = LexicalFCN.load(find_model(model, "words"))
     options = SequenceOptions(k, Weights(diverse=diversity), optimiser=optimiser)
     names = name_files(clips)
     if out is not None:

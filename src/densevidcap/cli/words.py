@@ -65,7 +65,7 @@ def command(
 
     clip = open_clip(source)
     with Console(stderr=True).status("Looking at the clip"):
-        fcn = LexicalFCN.load(find_model(model))
+        fcn = LexicalFCN.load(find_model(model, "words"))
         places = [find_word(fcn.lexicon, word) for word in wanted]
         sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
         seen = fcn.read(sampled)
