@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Column, Table
@@ -20,6 +21,7 @@ from densevidcap.data.sampling import Sampling
 from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.lexical.features import FeatureCache, cache_features
 from densevidcap.regions import (
+    EQUAL_WEIGHTS,
     CaptionedClip,
     SequenceOptions,
     Weights,
@@ -50,12 +52,12 @@ class CachedClips(Collection[CaptionedClip]):
 
 
 def print_learning(clips: Collection[CaptionedClip], options: SequenceOptions) -> Weights:
-    """A row for each round; returns the last one's weights."""
+    """A row for each round, from equal weights; returns the last one's."""
     columns = (*Weights._fields, "largest change", "sentences moved %", "hinge")
     table = Table("round", *(Column(name, justify="right") for name in columns))
     console = Console()
-    weights = options.weights
-    for number, step in enumerate(learn_weights(clips, options), start=1):
+    weights = EQUAL_WEIGHTS
+    for number, step in enumerate(learn_weights(clips, replace(options, weights=weights)), start=1):
         console.print(f"round {number}: w = {np.round(step.weights, 3)}")
         weights = step.weights
         table.add_row(
@@ -74,17 +76,21 @@ def print_ablation(
     clips: Collection[CaptionedClip], learned: Weights, options: SequenceOptions
 ) -> None:
     """A row for each choice of terms; figures are means over clips."""
-    equal = Weights()
+    weights = options.weights
     rows = {
-        "all, w = 1": options,
-        "all, w = 1, as printed": replace(options, scaling="paper"),
-        "all, w learned": replace(options, weights=learned),
-        "not informative": replace(options, weights=equal._replace(informative=0)),
-        "not diverse": replace(options, weights=equal._replace(diverse=0)),
-        "not coherent": replace(options, weights=equal._replace(coherent=0)),
-        "diverse 5 times": replace(options, weights=equal._replace(diverse=5)),
+        "default": options,
+        "w = 1": replace(options, weights=EQUAL_WEIGHTS),
+        "w learned": replace(options, weights=learned),
+        "not informative": replace(options, weights=weights._replace(informative=0)),
+        "not diverse": replace(options, weights=weights._replace(diverse=0)),
+        "not coherent": replace(options, weights=weights._replace(coherent=0)),
+        "diverse 3 times": replace(options, weights=weights._replace(diverse=3)),
+        "against all": replace(options, against="all"),
+        "as printed": replace(options, weights=EQUAL_WEIGHTS, against="all", scaling="paper"),
+        "every start": replace(options, optimiser="every-start"),
     }
-    table = Table("terms", *(Column(name, justify="right") for name in Quality._fields))
+    columns = (Column(name, justify="right") for name in Quality._fields)
+    table = Table("terms", *columns, box=box.SIMPLE)
     qualities: dict[str, list[Quality]] = {name: [] for name in rows}
     for captioned in track(clips, "measuring"):
         for name, choice in rows.items():

@@ -20,6 +20,7 @@ from rich.table import Column, Table
 from densevidcap.data.lexicon import Lexicon, build_lexicon
 from densevidcap.records import Box, FrameGrid, Grid, RegionSequence
 from densevidcap.regions import (
+    EQUAL_WEIGHTS,
     CaptionedClip,
     SequenceOptions,
     associate,
@@ -48,13 +49,16 @@ def print_grounding(
 
     A sequence is on a thing when, in at least half of the frames, its region holds its centre.
     """
-    *_, learned = learn_weights(training, options)
+    equal = replace(options, weights=EQUAL_WEIGHTS)
+    *_, learned = learn_weights(training, equal)
     fitted = ", ".join(f"{weight:.2f}" for weight in learned.weights)
     choices = {
-        "w = 1": options,
-        "w = 1, terms as printed": replace(options, scaling="paper"),
+        "default": options,
+        "w = 1": equal,
+        "w = 1, terms as printed": replace(equal, against="all", scaling="paper"),
         f"w = {fitted} (learned)": replace(options, weights=learned.weights),
-        "w = 1, best of all starts": replace(options, optimiser="every-start"),
+        "default, against all": replace(options, against="all"),
+        "default, best of all starts": replace(options, optimiser="every-start"),
     }
     rng = np.random.default_rng(0)
     makers: dict[str, Generator] = {"random": lambda clip: walk_randomly(clip, options.k, rng)}

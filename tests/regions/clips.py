@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from densevidcap.records import FrameGrid, Grid
-from densevidcap.regions.objectives import Weights
+from densevidcap.regions.objectives import Against, Scaling, Weights
 
 
 def make_clip(
@@ -31,6 +31,8 @@ clips = st.builds(
     columns=st.integers(1, 3),
 )
 
+againsts = st.sampled_from(list[Against](["nearest", "all"]))
+scalings = st.sampled_from(list[Scaling](["clip", "paper"]))
 weights = st.builds(Weights, *[st.sampled_from([0.0, 0.3, 1.0, 2.5])] * 3)
 
 INFORMATIVE = Weights(1, 0, 0)

@@ -7,7 +7,14 @@ import math
 import numpy as np
 
 from densevidcap.records import FrameGrid
-from densevidcap.regions.objectives import SMOOTHING, Float64Array, IndexArray, Scaling, Weights
+from densevidcap.regions.objectives import (
+    SMOOTHING,
+    Against,
+    Float64Array,
+    IndexArray,
+    Scaling,
+    Weights,
+)
 
 Site = tuple[int, int]
 """(frame, region)."""
@@ -33,16 +40,21 @@ def cosine(clip: FrameGrid, one: Site, other: Site) -> float:
     return float(x @ y) / math.sqrt(float(x @ x) * float(y @ y))
 
 
-def f_div(clip: FrameGrid, sites: list[Site], chosen: list[list[Site]]) -> float:
-    """Sum over the chosen sequences of KL(p_i || q)."""
-    if not sites:
+def f_div(
+    clip: FrameGrid, sites: list[Site], chosen: list[list[Site]], against: Against = "all"
+) -> float:
+    """Sum over the chosen sequences of KL(p_i || q), or the nearest one's and new sites."""
+    if not sites or not chosen:
         return 0.0
     q = distribution(clip, sites)
-    total = 0.0
+    divergences = []
     for earlier in chosen:
         p = distribution(clip, earlier)
-        total += float(np.sum(p * np.log(p / q)))
-    return total
+        divergences.append(float(np.sum(p * np.log(p / q))))
+    if against == "all":
+        return sum(divergences)
+    new = [site for site in sites if all(site not in earlier for earlier in chosen)]
+    return min(divergences) + len(new) / len(clip.times)
 
 
 def distribution(clip: FrameGrid, sites: list[Site]) -> Float64Array:
@@ -53,14 +65,24 @@ def distribution(clip: FrameGrid, sites: list[Site]) -> Float64Array:
 
 
 def terms(
-    clip: FrameGrid, sites: list[Site], chosen: list[list[Site]], words: IndexArray | None = None
+    clip: FrameGrid,
+    sites: list[Site],
+    chosen: list[list[Site]],
+    against: Against,
+    words: IndexArray | None = None,
 ) -> Float64Array:
     """(3,): f_inf, f_div, f_coh."""
-    return np.array([f_inf(clip, sites, words), f_div(clip, sites, chosen), f_coh(clip, sites)])
+    return np.array(
+        [f_inf(clip, sites, words), f_div(clip, sites, chosen, against), f_coh(clip, sites)]
+    )
 
 
 def scales(
-    clip: FrameGrid, chosen: list[list[Site]], scaling: Scaling, words: IndexArray | None = None
+    clip: FrameGrid,
+    chosen: list[list[Site]],
+    against: Against,
+    scaling: Scaling,
+    words: IndexArray | None = None,
 ) -> Float64Array:
     """(3,): what the terms are divided by."""
     if scaling == "paper":
@@ -70,22 +92,27 @@ def scales(
     apart = [1 - cosine(clip, one, other) for one in everything for other in everything]
     pairs = max(frames * (frames - 1) / 2, 1)
     attainable = f_inf(clip, everything, words) or 1
-    return np.array([attainable, max(len(chosen), 1), pairs * max(float(np.mean(apart)), 1e-3)])
+    diverse = max(len(chosen), 1) if against == "all" else 1
+    return np.array([attainable, diverse, pairs * max(float(np.mean(apart)), 1e-3)])
 
 
 def search_in_frame_order(
-    clip: FrameGrid, chosen: list[list[Site]], weights: Weights, scaling: Scaling
+    clip: FrameGrid,
+    chosen: list[list[Site]],
+    weights: Weights,
+    against: Against,
+    scaling: Scaling,
 ) -> list[Site]:
     """Eq. 8: from each frame the region of the largest marginal gain, beside the one before."""
-    rates = np.array(weights) / scales(clip, chosen, scaling)
+    rates = np.array(weights) / scales(clip, chosen, against, scaling)
     path: list[Site] = []
     for frame in range(len(clip.times)):
         best, best_gain = None, -math.inf
         for region in range(len(clip.grid)):
             if path and not touch(clip, path[-1][1], region):
                 continue
-            with_region = terms(clip, [*path, (frame, region)], chosen)
-            gain = float((with_region - terms(clip, path, chosen)) @ rates)
+            with_region = terms(clip, [*path, (frame, region)], chosen, against)
+            gain = float((with_region - terms(clip, path, chosen, against)) @ rates)
             if gain > best_gain:
                 best, best_gain = region, gain
         assert best is not None
@@ -94,11 +121,11 @@ def search_in_frame_order(
 
 
 def generate_sequences(
-    clip: FrameGrid, k: int, weights: Weights, scaling: Scaling
+    clip: FrameGrid, k: int, weights: Weights, against: Against, scaling: Scaling
 ) -> list[list[Site]]:
     chosen: list[list[Site]] = []
     for _ in range(k):
-        chosen.append(search_in_frame_order(clip, chosen, weights, scaling))
+        chosen.append(search_in_frame_order(clip, chosen, weights, against, scaling))
     return chosen
 
 

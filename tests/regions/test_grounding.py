@@ -13,6 +13,6 @@ def test_sequences_ground_sentences_better_than_chance() -> None:
         for line in result.output.splitlines()
         if "│" in line
     }
-    winner, chance, ceiling = (float(cell) for cell in rows["w = 1"])
+    winner, chance, ceiling = (float(cell) for cell in rows["default"])
     assert chance < winner <= ceiling
     assert winner > float(rows["random"][0])

@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.regions import literal
-from tests.regions.clips import COHERENT, DIVERSE, INFORMATIVE, clips, make_clip, weights
+from tests.regions.clips import (
+    COHERENT,
+    DIVERSE,
+    INFORMATIVE,
+    againsts,
+    clips,
+    make_clip,
+    scalings,
+    weights,
+)
 from tests.regions.literal import Site
 
 from densevidcap.records import FrameGrid
-from densevidcap.regions.objectives import Objective, Scaling, Subset, Weights
+from densevidcap.regions.objectives import Against, Objective, Scaling, Subset, Weights
 
 
 def sites_of(clip: FrameGrid) -> list[Site]:
@@ -64,13 +73,16 @@ def test_coherence_is_supermodular_for_non_negative_features(
     assert to_smaller <= to_larger + 1e-6
 
 
-def test_diversity_is_neither_monotone_nor_submodular_nor_supermodular() -> None:
+@pytest.mark.parametrize("against", ["nearest", "all"])
+def test_diversity_is_neither_monotone_nor_submodular_nor_supermodular(against: Against) -> None:
     first, second, third = np.eye(3, dtype=np.float32)
     clip = make_clip(0, frames=1, rows=2, columns=2, words=3)
     clip.probabilities[0] = [first, first, second, third]
     shows_first, also_shows_first, shows_second, shows_third = sites_of(clip)
-    objective = Objective(clip, DIVERSE)
-    objective = objective.beside(select(objective, [shows_first]))
+    objective = Objective(clip, DIVERSE, against=against)
+    # All sites are taken, so that none is better for being new.
+    objective = objective.beside(select(objective, [shows_first, also_shows_first]))
+    objective.chosen.taken[:] = True
 
     to_second, to_both = gains(
         objective, [shows_second], [shows_second, shows_first], also_shows_first
@@ -80,15 +92,35 @@ def test_diversity_is_neither_monotone_nor_submodular_nor_supermodular() -> None
     assert to_first > to_both
 
 
-@given(clips, weights, st.sampled_from(["clip", "paper"]), st.booleans(), st.data())
+@given(clips, st.integers(0, 3), st.data())
+def test_a_repeat_differs_by_nothing_from_the_nearest(
+    clip: FrameGrid, others: int, data: st.DataObject
+) -> None:
+    paths = st.lists(st.integers(0, len(clip.grid) - 1), min_size=1, max_size=len(clip.times))
+    chosen = [[*enumerate(data.draw(paths))] for _ in range(1 + others)]
+    objective = Objective(clip, DIVERSE)
+    for sequence in chosen:
+        objective = objective.beside(select(objective, sequence))
+    for sequence in chosen:
+        assert objective.value(select(objective, sequence)) == pytest.approx(0, abs=1e-5)
+    sites = data.draw(st.permutations(sites_of(clip)))[:3]
+    assert objective.value(select(objective, sites)) >= -1e-5
+
+
+@given(clips, weights, againsts, scalings, st.booleans(), st.data())
 def test_terms_equal_the_transcription(
-    clip: FrameGrid, weights: Weights, scaling: Scaling, of_sentence: bool, data: st.DataObject
+    clip: FrameGrid,
+    weights: Weights,
+    against: Against,
+    scaling: Scaling,
+    of_sentence: bool,
+    data: st.DataObject,
 ) -> None:
     words = np.array([1, 4]) if of_sentence else None
     everything = sites_of(clip)
     chosen = data.draw(st.lists(st.lists(st.sampled_from(everything), min_size=1), max_size=3))
     sites = data.draw(st.permutations(everything))[: data.draw(st.integers(1, 5))]
-    objective = Objective(clip, weights, scaling=scaling, words=words)
+    objective = Objective(clip, weights, against=against, scaling=scaling, words=words)
     for sequence in chosen:
         objective = objective.beside(select(objective, sequence))
 
@@ -97,12 +129,12 @@ def test_terms_equal_the_transcription(
     extension = objective.extend(select(objective, before), frame, regions)
     # How far regions are apart is a small difference of large numbers, in float32.
     np.testing.assert_allclose(
-        objective.scales, literal.scales(clip, chosen, scaling, words), rtol=1e-3
+        objective.scales, literal.scales(clip, chosen, against, scaling, words), rtol=1e-3
     )
     close = partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5)
-    known = literal.terms(clip, before, chosen, words)
+    known = literal.terms(clip, before, chosen, against, words)
     for region in regions:
-        after = literal.terms(clip, [*before, (frame, int(region))], chosen, words)
+        after = literal.terms(clip, [*before, (frame, int(region))], chosen, against, words)
         gains = (after - known) / objective.scales
         close(extension.terms[region], after)
         close(extension.term_gains[region] * objective.scales, after - known)

@@ -13,7 +13,7 @@ from tests.regions.clips import clips, make_clip, weights
 
 from densevidcap.records import FrameGrid, Grid
 from densevidcap.regions import Objective, SequenceOptions, Weights, generate_sequences, pool_words
-from densevidcap.regions.objectives import Scaling
+from densevidcap.regions.objectives import Against, Scaling
 
 
 @given(clips, weights, st.integers(1, 4))
@@ -30,13 +30,14 @@ def test_sequences_are_connected_paths_with_their_times_and_boxes(
         assert all(neighbours[one, other] for one, other in pairwise(sequence.regions))
 
 
+@pytest.mark.parametrize("against", ["nearest", "all"])
 @pytest.mark.parametrize("scaling", ["clip", "paper"])
 @pytest.mark.parametrize("seed", range(3))
-def test_sequences_equal_the_transcription(seed: int, scaling: Scaling) -> None:
+def test_sequences_equal_the_transcription(seed: int, against: Against, scaling: Scaling) -> None:
     clip = make_clip(seed, frames=6, rows=4, columns=4, words=60, features=20)
     weights = Weights(1.0, 2.0, 0.5)
-    found = generate_sequences(clip, SequenceOptions(4, weights, scaling))
-    expected = literal.generate_sequences(clip, 4, weights, scaling)
+    found = generate_sequences(clip, SequenceOptions(4, weights, against, scaling))
+    expected = literal.generate_sequences(clip, 4, weights, against, scaling)
     assert [[*enumerate(sequence.regions)] for sequence in found] == expected
 
 
@@ -86,7 +87,21 @@ def test_a_clip_in_which_nothing_is_seen_still_has_sequences() -> None:
     clip.probabilities[:] = 0
     clip.features[:] = 0
     sequences = generate_sequences(clip, SequenceOptions(k=2))
-    assert {sequence.regions for sequence in sequences} == {(0, 0, 0, 0)}
+    assert [sequence.regions for sequence in sequences] == [(0, 0, 0, 0), (1, 1, 1, 1)]
+
+
+def test_sequences_repeat_against_all_and_do_not_against_the_nearest() -> None:
+    """Two things stand still in a clip of which the rest shows little."""
+    clip = make_clip(0, frames=4, rows=1, columns=5, words=6)
+    clip.probabilities[:] = 0.01
+    clip.probabilities[:, 0, :3] = clip.probabilities[:, 4, 3:] = 0.8
+    clip.features[:] = np.eye(5)
+    found: dict[Against, list[int]] = {"all": [], "nearest": []}
+    for against, places in found.items():
+        for sequence in generate_sequences(clip, SequenceOptions(3, against=against)):
+            (place,) = set(sequence.regions)
+            places.append(place)
+    assert found == {"all": [0, 4, 0], "nearest": [0, 4, 1]}
 
 
 def test_clip_scaling_does_not_depend_on_the_lexicon_being_repeated() -> None:

@@ -71,11 +71,12 @@ def command(
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
     from densevidcap.lexical.fcn import LexicalFCN
-    from densevidcap.regions import SequenceOptions, Weights, generate_sequences
+    from densevidcap.regions import STEADY_WEIGHTS, SequenceOptions, generate_sequences
     from densevidcap.regions.words import choose_words
 
     fcn = LexicalFCN.load(find_model(model, "words"))
-    options = SequenceOptions(k, Weights(diverse=diversity), optimiser=optimiser)
+    weights = STEADY_WEIGHTS._replace(diverse=diversity)
+    options = SequenceOptions(k, weights, optimiser=optimiser)
     names = name_files(clips)
     if out is not None:
         with writing_to(out):

@@ -1,12 +1,14 @@
 """From every region's words and features to region-sequences, and from sentences to these."""
 
 from densevidcap.regions.association import Association, associate
-from densevidcap.regions.objectives import Objective, Weights
+from densevidcap.regions.objectives import EQUAL_WEIGHTS, STEADY_WEIGHTS, Objective, Weights
 from densevidcap.regions.sequences import SequenceOptions, generate_sequences, pool_words
 from densevidcap.regions.spans import trim
 from densevidcap.regions.weights import CaptionedClip, WeightStep, learn_weights
 
 __all__ = [
+    "EQUAL_WEIGHTS",
+    "STEADY_WEIGHTS",
     "Association",
     "CaptionedClip",
     "Objective",

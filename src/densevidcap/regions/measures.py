@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from densevidcap.records import Box, FrameGrid, RegionSequence
-from densevidcap.regions.objectives import SMOOTHING
+from densevidcap.records import Box, FrameGrid, Grid, RegionSequence
+from densevidcap.regions.objectives import SMOOTHING, Float64Array
 from densevidcap.regions.sequences import pool_words
 
 
 class Quality(NamedTuple):
     """What K region-sequences of a clip are like, on average."""
 
-    informativeness: float
+    informative: float
     """A sequence's f_inf as a share of the whole clip's."""
-    coherence: float
+    coherent: float
     """Cosine of the features of a sequence in two of its frames."""
+    distinct: float
+    """How many of the K there are without repeats."""
     overlap: float
     """Share of the frames in which two sequences are in the same region."""
-    divergence: float
+    iou: float
+    """Intersection over union of two sequences' boxes in a frame."""
+    kl: float
     """KL divergence of two sequences' words, in nats."""
-    distinct: float
-    """How many of the K differ from all others."""
+    nearest: float
+    """KL divergence to a sequence's words from those that are nearest to them."""
 
 
 def measure_quality(sequences: Sequence[RegionSequence], clip: FrameGrid) -> Quality:
@@ -33,13 +37,19 @@ def measure_quality(sequences: Sequence[RegionSequence], clip: FrameGrid) -> Qua
     pooled = pool_words(sequences, clip).astype(np.float64)
     words = pooled + SMOOTHING
     words /= words.sum(axis=1, keepdims=True)
+    divergences = np.array([[p @ np.log(p / q) for p in words] for q in words])
+    to_others = divergences[~np.eye(len(words), dtype=bool)].reshape(len(words), -1)
     paths = [np.array(sequence.regions) for sequence in sequences]
+    pairs = list(combinations(paths, 2))
+    shared = _ious(clip.grid)
     return Quality(
-        informativeness=float(pooled.sum(axis=1).mean() / clip.probabilities.max((0, 1)).sum()),
-        coherence=float(np.mean([_cosine(sequence, clip) for sequence in sequences])),
-        overlap=float(np.mean([one == other for one, other in combinations(paths, 2)])),
-        divergence=float(np.mean([p @ np.log(p / q) for p, q in permutations(words, 2)])),
+        informative=float(pooled.sum(axis=1).mean() / clip.probabilities.max((0, 1)).sum()),
+        coherent=float(np.mean([_cosine(sequence, clip) for sequence in sequences])),
         distinct=len({sequence.regions for sequence in sequences}),
+        overlap=float(np.mean([one == other for one, other in pairs])),
+        iou=float(np.mean([shared[one, other] for one, other in pairs])),
+        kl=float(to_others.mean()),
+        nearest=float(to_others.min(axis=1).mean()),
     )
 
 
@@ -50,6 +60,12 @@ def measure_following(sequence: RegionSequence, boxes: Sequence[Box]) -> float:
         box = boxes[frame]
         held += region.contains((box.left + box.right) / 2, (box.top + box.bottom) / 2)
     return held / len(sequence.frames)
+
+
+def _ious(grid: Grid) -> Float64Array:
+    """(R, R): of every two regions' boxes."""
+    boxes = [grid.box(region) for region in range(len(grid))]
+    return np.array([[one.iou(other) for other in boxes] for one in boxes])
 
 
 def _cosine(sequence: RegionSequence, clip: FrameGrid) -> float:

@@ -9,8 +9,14 @@ A sequence A is a set of sites (frame, region), and R(A) = w_v . [f_inf(A), f_di
 
 with f(empty) = 0. The paper prints f_coh for the newest region alone: the gain of this one.
 
-f_inf is monotone and submodular. f_coh is supermodular where features are not negative, and f_div
-is neither monotone nor submodular, so the promises of greedy and lazy search hold for f_inf alone.
+By the paper's f_div a repeat of one sequence is as good as new if it is far from the others, and
+sequences alternate: A B A B. Ours has nothing left for a repeat, neither of words nor of place:
+
+    f_div(A) = min_i KL(p_i || q) + the share of the frames whose site no chosen sequence has
+
+f_inf is monotone and submodular, the share of new sites modular. f_coh is supermodular where
+features are not negative, and the divergences are neither monotone nor submodular, so the promises
+of greedy and lazy search hold for f_inf alone.
 """
 
 from __future__ import annotations
@@ -27,6 +33,7 @@ from densevidcap.records import FloatArray, FrameGrid
 IndexArray = npt.NDArray[np.intp]
 Float64Array = npt.NDArray[np.float64]
 Scaling = Literal["clip", "paper"]
+Against = Literal["nearest", "all"]
 
 THRESHOLD = 0.1
 """theta of Eq. 10: a word of a sentence counts from this probability on."""
@@ -49,6 +56,9 @@ class Weights(NamedTuple):
 EQUAL_WEIGHTS = Weights()
 """Where the paper's learning of w_v starts."""
 
+STEADY_WEIGHTS = Weights(coherent=8.0)
+"""The default, by measurement: sequences that stay on a thing, for a little less information."""
+
 
 def informativeness(pooled: FloatArray, words: IndexArray | None = None) -> FloatArray:
     """f_inf of max-pooled probabilities (C, W), over the lexicon or a sentence's words (Eq. 10)."""
@@ -56,44 +66,6 @@ def informativeness(pooled: FloatArray, words: IndexArray | None = None) -> Floa
         return _dots(pooled, np.ones(pooled.shape[1], np.float32))
     said = pooled[:, words]
     return np.asarray(np.where(said >= THRESHOLD, said, 0).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The word distributions p_i of the sequences already chosen.
-
-    sum_i KL(p_i || q) = sum_i p_i . log p_i - (sum_i p_i) . log q, so only two sums are kept and a
-    candidate costs one dot product, however many sequences there are.
-    """
-
-    total: FloatArray
-    """(W,): sum_i p_i."""
-    negative_entropy: float = 0.0
-    """sum_i p_i . log p_i."""
-    count: int = 0
-
-    def with_sequence(self, pooled: FloatArray) -> Chosen:
-        """And one more, by its max-pooled probabilities (W,)."""
-        p = pooled.astype(np.float64) + SMOOTHING
-        p /= p.sum()
-        return Chosen(
-            self.total + p.astype(np.float32),
-            self.negative_entropy + float(p @ np.log(p)),
-            self.count + 1,
-        )
-
-    def divergence(self, pooled: FloatArray, mass: FloatArray) -> Float64Array:
-        """f_div (C,) of candidates' max-pooled probabilities (C, W), which sum to `mass` (C,).
-
-        Overwrites `pooled`: the loop over frames is as fast as the cache that its arrays fit into.
-        """
-        if not self.count:
-            return np.zeros(len(pooled))
-        pooled += np.float32(SMOOTHING)
-        log_q = np.log(pooled, out=pooled)
-        log_mass = np.log(mass.astype(np.float64) + SMOOTHING * pooled.shape[1])
-        divergence = self.negative_entropy - _dots(log_q, self.total) + self.count * log_mass
-        return np.asarray(divergence)
 
 
 @dataclass(frozen=True)
@@ -108,6 +80,52 @@ class Subset:
     """(W,): the maximum of each word's probability."""
     direction: FloatArray
     """(D,): the sum of unit features; f_coh gains <x, direction> when x joins."""
+    fresh: int
+    """How many of the sites no chosen sequence has."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The N sequences already chosen: their words and their sites."""
+
+    distributions: FloatArray
+    """(N, W): p_i."""
+    negative_entropies: Float64Array
+    """(N,): p_i . log p_i."""
+    taken: npt.NDArray[np.bool_]
+    """(T, R): whether one of them has the site."""
+
+    @classmethod
+    def none(cls, clip: FrameGrid) -> Chosen:
+        frames, regions, words = clip.probabilities.shape
+        return cls(np.empty((0, words), np.float32), np.empty(0), np.zeros((frames, regions), bool))
+
+    def __len__(self) -> int:
+        return len(self.distributions)
+
+    def with_sequence(self, sequence: Subset) -> Chosen:
+        """And one more."""
+        p = sequence.pooled.astype(np.float64) + SMOOTHING
+        p /= p.sum()
+        taken = self.taken.copy()
+        taken[tuple(zip(*sequence.sites, strict=True))] = True
+        return Chosen(
+            np.vstack([self.distributions, p.astype(np.float32)]),
+            np.append(self.negative_entropies, p @ np.log(p)),
+            taken,
+        )
+
+    def diverge(self, pooled: FloatArray, mass: FloatArray) -> Float64Array:
+        """KL(p_i || q) (C, N) of candidates' max-pooled probabilities (C, W) with sums (C,).
+
+        As p_i . log p_i - p_i . log q, so a frame costs one logarithm and one product. Overwrites
+        `pooled`: the loop over frames is as fast as the cache that its arrays fit into.
+        """
+        pooled += np.float32(SMOOTHING)
+        log_q = np.log(pooled, out=pooled)
+        log_mass = np.log(mass.astype(np.float64) + SMOOTHING * pooled.shape[1])
+        cross = _products(log_q, self.distributions) - log_mass[:, None]
+        return np.asarray(self.negative_entropies - cross)
 
 
 @dataclass(frozen=True)
@@ -121,6 +139,8 @@ class Extension:
     """(C,): the candidates."""
     terms: Float64Array
     """(C, 3): the subset's `terms` with each candidate."""
+    fresh: IndexArray
+    """(C,): the subset's `fresh` with each candidate."""
 
     @property
     def gains(self) -> Float64Array:
@@ -140,6 +160,7 @@ class Extension:
             self.terms[candidate],
             np.maximum(self.subset.pooled, self.objective.clip.probabilities[site]),
             self.subset.direction + self.objective.unit_feature(site),
+            int(self.fresh[candidate]),
         )
 
     def take_best(self) -> Subset:
@@ -155,23 +176,27 @@ class Objective:
         clip: FrameGrid,
         weights: Weights = EQUAL_WEIGHTS,
         *,
+        against: Against = "nearest",
         scaling: Scaling = "clip",
         words: IndexArray | None = None,
     ) -> None:
         """`words` are those that f_inf counts: a sentence's, or the whole lexicon if None.
 
-        Scaling `paper` takes the terms as printed. Scaling `clip` makes a weight mean the same for
-        any clip, lexicon, network and k: f_inf is the share of what the whole clip has, f_div the
-        mean over the chosen sequences, and f_coh the mean over the sequence's pairs in units of how
-        far (1 - cosine) two regions of the clip are apart on average.
+        f_div is ours against the `nearest` chosen sequence, or the paper's against `all` of them.
+
+        Scaling `paper` takes the terms as they are. Scaling `clip` makes a weight mean the same for
+        any clip, lexicon, network and k: f_inf is the share of what the whole clip has, the paper's
+        f_div the mean over the chosen sequences, and f_coh the mean over the sequence's pairs in
+        units of how far (1 - cosine) two regions of the clip are apart on average.
         """
         if min(weights) < 0:
             raise ValueError(f"weights must not be negative: {weights}")
         self.clip = clip
         self.weights = weights
+        self.against = against
         self.scaling = scaling
         self.words = words
-        self.frames, self.regions, lexicon = clip.probabilities.shape
+        self.frames, self.regions = clip.probabilities.shape[:2]
         # einsum squares without a second array as large as the features.
         squares = np.einsum("trd,trd->tr", clip.features, clip.features)
         self._lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
@@ -179,7 +204,7 @@ class Objective:
         self._attainable = float(informativeness(everything[None], words)[0])
         middle = np.tensordot(1 / self._lengths, clip.features, axes=2) / self._lengths.size
         self._spread = 1 - float(middle @ middle)
-        self._choose(Chosen(np.zeros(lexicon, np.float32)))
+        self._choose(Chosen.none(clip))
 
     def _choose(self, chosen: Chosen) -> None:
         self.chosen = chosen
@@ -187,33 +212,44 @@ class Objective:
         self.scales = np.ones(3)
         """(3,): what each term is divided by."""
         if self.scaling == "clip":
+            diverse = max(len(chosen), 1) if self.against == "all" else 1
             coherent = max(pairs, 1) * max(self._spread, SMALLEST_SPREAD)
-            self.scales[:] = self._attainable or 1, max(chosen.count, 1), coherent
+            self.scales[:] = self._attainable or 1, diverse, coherent
         self.rates = np.array(self.weights) / self.scales
         """(3,): what one more of each term is worth."""
 
     def beside(self, sequence: Subset) -> Objective:
         """The objective of the next sequence, now that this one is chosen."""
         following = copy(self)
-        following._choose(self.chosen.with_sequence(sequence.pooled))
+        following._choose(self.chosen.with_sequence(sequence))
         return following
 
     def empty(self) -> Subset:
         pooled = np.zeros(self.clip.probabilities.shape[2], np.float32)
         direction = np.zeros(self.clip.features.shape[2], np.float32)
-        return Subset((), np.zeros(3), pooled, direction)
+        return Subset((), np.zeros(3), pooled, direction, fresh=0)
 
     def extend(self, subset: Subset, frame: int, regions: IndexArray) -> Extension:
         """What each of `regions` (C,) of a frame would make of the subset."""
         pooled = self.clip.probabilities[frame].take(regions, axis=0)
         np.maximum(pooled, subset.pooled, out=pooled)
         mass = informativeness(pooled)
+        fresh = subset.fresh + ~self.chosen.taken[frame, regions]
         cosines = _dots(self.clip.features[frame].take(regions, axis=0), subset.direction)
         terms = np.empty((len(regions), 3))
         terms[:, 0] = mass if self.words is None else informativeness(pooled, self.words)
-        terms[:, 1] = self.chosen.divergence(pooled, mass)
+        terms[:, 1] = self._differ(pooled, mass, fresh)
         terms[:, 2] = subset.terms[2] + cosines / self._lengths[frame, regions]
-        return Extension(self, subset, frame, regions, terms)
+        return Extension(self, subset, frame, regions, terms, fresh)
+
+    def _differ(self, pooled: FloatArray, mass: FloatArray, fresh: IndexArray) -> Float64Array:
+        """f_div (C,) of candidates; overwrites `pooled`."""
+        if not len(self.chosen):
+            return np.zeros(len(pooled))
+        divergences = self.chosen.diverge(pooled, mass)
+        if self.against == "all":
+            return np.asarray(divergences.sum(axis=1))
+        return np.asarray(divergences.min(axis=1) + fresh / self.frames)
 
     def value(self, subset: Subset) -> float:
         """R(A)."""
@@ -224,10 +260,15 @@ class Objective:
         return np.asarray(self.clip.features[site] / self._lengths[site])
 
 
-def _dots(rows: FloatArray, vector: FloatArray) -> FloatArray:
-    """(C,): each row's dot product with the vector.
+def _products(rows: FloatArray, vectors: FloatArray) -> FloatArray:
+    """(C, N): the dot products of rows (C, W) and vectors (N, W).
 
-    As C products of vectors: a single one with the matrix rounds equal rows differently by their
-    place in it, and ties would no longer be ties.
+    A product for each row: a single one of all would round equal rows differently by their place,
+    and ties would no longer be ties.
     """
-    return np.asarray((rows[:, None, :] @ vector[:, None])[:, 0, 0])
+    return np.asarray((vectors @ rows[:, :, None])[:, :, 0])
+
+
+def _dots(rows: FloatArray, vector: FloatArray) -> FloatArray:
+    """(C,): each row's dot product with the vector."""
+    return _products(rows, vector[None])[:, 0]

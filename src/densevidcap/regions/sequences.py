@@ -9,7 +9,8 @@ import numpy as np
 
 from densevidcap.records import FloatArray, FrameGrid, RegionSequence
 from densevidcap.regions.objectives import (
-    EQUAL_WEIGHTS,
+    STEADY_WEIGHTS,
+    Against,
     IndexArray,
     Objective,
     Scaling,
@@ -25,8 +26,10 @@ class SequenceOptions:
 
     k: int = 10
     """How many."""
-    weights: Weights = EQUAL_WEIGHTS
+    weights: Weights = STEADY_WEIGHTS
     """w_v; raise `diverse` for sequences that differ more."""
+    against: Against = "nearest"
+    """What a sequence must differ from: see `Objective`; the paper's is `all`."""
     scaling: Scaling = "clip"
     """What a weight of 1 means: see `Objective`."""
     optimiser: str = "frame-order"
@@ -37,6 +40,12 @@ class SequenceOptions:
             raise ValueError(f"k must be at least 1, not {self.k}")
         if self.optimiser not in OPTIMISERS:
             raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)}")
+
+    def objective(self, clip: FrameGrid, words: IndexArray | None = None) -> Objective:
+        """Of a clip's first sequence."""
+        return Objective(
+            clip, self.weights, against=self.against, scaling=self.scaling, words=words
+        )
 
 
 def generate_sequences(
@@ -50,7 +59,7 @@ def generate_sequences(
     """
     options = options or SequenceOptions()
     search = OPTIMISERS[options.optimiser]
-    objective = Objective(clip, options.weights, scaling=options.scaling, words=words)
+    objective = options.objective(clip, words)
     sequences = []
     for _ in range(options.k):
         subset = search(objective)

@@ -19,7 +19,6 @@ from densevidcap.regions.association import Association, associate
 from densevidcap.regions.objectives import (
     Float64Array,
     IndexArray,
-    Objective,
     Weights,
     informativeness,
 )
@@ -165,7 +164,7 @@ def _compare(
     """
     clip = captioned.clip
     beside = [np.flatnonzero(row) for row in clip.grid.neighbours()]
-    objective = Objective(clip, options.weights, scaling=options.scaling)
+    objective = options.objective(clip)
     for place, sequence in enumerate(sequences):
         told = [
             words
