@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -43,6 +43,20 @@ class TrainingOptions:
     """Decay of a running average of the weights, kept as the result; 0 keeps the last weights."""
     seed: int = 0
     checkpoint_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ModelError(f"epochs must be at least 1, not {self.epochs}")
+        for name in ("learning_rate", "clip_norm"):
+            if not getattr(self, name) > 0:
+                raise ModelError(f"{name} must be more than 0, not {getattr(self, name)}")
+        for name in ("weight_decay", "seed"):
+            if not getattr(self, name) >= 0:
+                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        if not 0 <= self.warmup <= 1:
+            raise ModelError(f"warmup is a share, from 0 to 1, not {self.warmup}")
+        if not 0 <= self.average < 1:
+            raise ModelError(f"average must be from 0 to below 1, not {self.average}")
 
 
 class Task(Protocol):
@@ -188,9 +202,12 @@ class Run:
         path = self.folder / CHECKPOINT
         if not path.exists():
             return []
-        with safe_open(path, "pt") as file:
-            header = file.metadata()
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        try:
+            with safe_open(path, "pt") as file:
+                header = file.metadata()
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except SafetensorError as error:
+            raise ModelError(f"{path}: damaged ({error}); remove it to train anew") from None
         if json.loads(header["options"]) != asdict(self.options):
             raise ModelError(
                 f"{path}: was made with other training options; give another folder or remove it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import ModelError
 from densevidcap.lexical.backbones import build_backbone
 from densevidcap.lexical.fcn import LexicalFCN
+from densevidcap.lexical.fitting import WordsRecipe
 
 RECIPE = """
 [sampling]
@@ -55,10 +57,7 @@ class Corpus:
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
     manifest = write_corpus(tmp_path / "world", clips=12)
-    records = list(read_manifest(manifest))
-    broken = ClipRecord("broken", str(tmp_path / "none.mp4"), ("a red ball",), None, "train")
-    write_manifest(manifest, [*records, broken])
-    make_lexicon(records).save(tmp_path / "lexicon.json")
+    make_lexicon(list(read_manifest(manifest))).save(tmp_path / "lexicon.json")
     (tmp_path / "words.toml").write_text(RECIPE.format(tuned=0))
     return Corpus(manifest, tmp_path / "lexicon.json", tmp_path / "words.toml")
 
@@ -67,7 +66,6 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
     out = tmp_path / "model"
     result = corpus.fit(out)
     assert result.exit_code == 0, result.output
-    assert "left out broken: " in result.stderr
     assert "epoch 2: loss " in result.stderr
     assert result.stdout.startswith(f"{out}: epoch 2, step 4, loss ")
 
@@ -83,6 +81,46 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
     with Image.open(out / "training" / "curves.png") as curves:
         assert curves.format == "PNG"
     assert list((out / "training").glob("events.out.tfevents.*"))
+
+
+def test_clips_that_cannot_be_read_are_named_and_the_model_is_made_of_the_others(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    missing = tmp_path / "[/none].mp4"
+    broken = ClipRecord("[/broken]", str(missing), ("a red ball",), None, "train")
+    write_manifest(corpus.manifest, [*read_manifest(corpus.manifest), broken])
+    result = corpus.fit(tmp_path / "model")
+    assert result.exit_code == 1
+    assert f"left out [/broken]: {missing}: no such file" in result.stderr
+    assert "made without 1 clips that cannot be read: [/broken];" in result.stderr.splitlines()[-1]
+    assert result.stdout.startswith(f"{tmp_path / 'model'}: epoch 2, step 4, loss ")
+    assert LexicalFCN.load(tmp_path / "model").encoder.options.window == 2
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert card["data"]["clips"] == 10
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "[training]\nepochs = 0",
+        "[training]\nlearning_rate = nan",
+        "[training]\nseed = -1",
+        "[training]\naverage = 1",
+        "[head]\ndropout = 1.5",
+        "[head]\nhidden = -1",
+        "[words]\nbatch = 0",
+        "[words]\ntuned = -1",
+        "[encoder]\nstride = 0",
+        "[sampling]\nseed = -1",
+    ],
+)
+def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, wrong: str) -> None:
+    recipe = tmp_path / "words.toml"
+    recipe.write_text(wrong)
+    section, name = wrong.split(" =")[0].split("\n")
+    with pytest.raises(ModelError, match=re.escape(f"{recipe}: {section} ")) as caught:
+        WordsRecipe.read(recipe)
+    assert name in str(caught.value)
 
 
 def test_the_same_command_again_has_nothing_to_do(corpus: Corpus, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,11 @@ def words(
 ) -> None:
     """The Lexical-FCN: words linked to regions, from clips and their captions.
 
-    Stop it at any time: the same command goes on where it was.
+    Stop it at any time: the same command goes on where it was. A clip that cannot be read is
+    named and left out; the model is made of the others, and the exit code is 1.
     """
     from densevidcap.curves import open_events
+    from densevidcap.data.sources import name_some
     from densevidcap.lexical.fitting import RUN, WordsFit, WordsRecipe
 
     fit = WordsFit(data, lexicon, WordsRecipe.read(config), out)
@@ -44,10 +47,17 @@ def words(
         reading = progress.add_task("Reading clips", total=len(fit.clips), note="")
         failures = fit.read_clips(cache or out / "cache", lambda: progress.advance(reading))
         for clip, reason in failures.items():
-            progress.console.print(f"left out {clip}: {reason}", soft_wrap=True, highlight=False)
+            _print_line(progress, f"left out {clip}: {reason}")
         history = fit.train(_Watch(progress, open_events(out / RUN)), half)
     figures = ", ".join(f"{name} {value:.4g}" for name, value in history[-1].items())
     click.echo(f"{out}: {figures}")
+    if failures:
+        click.echo(
+            f"densevidcap: {data}: made without {len(failures):,} clips that cannot be read: "
+            f"{name_some(list(failures))}; put them right or take them out of the manifest",
+            err=True,
+        )
+        sys.exit(1)
 
 
 def _open_progress() -> Progress:
@@ -75,6 +85,11 @@ def _open_progress() -> Progress:
     )
 
 
+def _print_line(progress: Progress, line: str) -> None:
+    """Above the bars, as it is: names of files may look like Rich's markup."""
+    progress.console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
 class _Watch:
     """Shows a run's steps as a bar and its epochs as lines; passes all on to `other`."""
 
@@ -88,5 +103,5 @@ class _Watch:
 
     def epoch(self, epoch: int, figures: dict[str, float]) -> None:
         line = ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
-        self._progress.console.print(f"epoch {epoch}: {line}", soft_wrap=True, highlight=False)
+        _print_line(self._progress, f"epoch {epoch}: {line}")
         self._other.epoch(epoch, figures)

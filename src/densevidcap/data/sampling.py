@@ -37,6 +37,8 @@ class Sampling:
             raise ValueError(f"strategy must be one of {get_args(Strategy)}, not {self.strategy!r}")
         if self.frames < 1:
             raise ValueError(f"at least one frame is needed, not {self.frames}")
+        if self.seed < 0:
+            raise ValueError(f"a seed is 0 or more, not {self.seed}")
 
     def choose(self, times: TimeArray, shots: Sequence[Shot] | None = None) -> Indices:
         """(T,) ascending indices of different frames, T = min(frames, N), of N `times`."""

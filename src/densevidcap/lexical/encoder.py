@@ -35,6 +35,8 @@ class EncoderOptions:
     def __post_init__(self) -> None:
         if self.backbone not in BACKBONES:
             raise ModelError(f"no backbone '{self.backbone}': choose one of {', '.join(BACKBONES)}")
+        if min(self.window, self.stride) < 1:
+            raise ModelError("window and stride must be at least 1 cell")
         if self.size % STRIDE:
             raise ModelError(f"size must be a multiple of {STRIDE} pixels, not {self.size}")
         if self.backbone == "vgg16" and (self.window, self.stride) != (VGG16.window, 1):

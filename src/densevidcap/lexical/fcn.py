@@ -35,6 +35,12 @@ class HeadOptions:
     dropout: float = 0.7
     """Share of the shared layer (of the features, where there is none) left out of a step."""
 
+    def __post_init__(self) -> None:
+        if min(self.hidden, self.shaping) < 0:
+            raise ModelError("hidden and shaping must be 0 or more")
+        if not 0 <= self.dropout < 1:
+            raise ModelError(f"dropout must be from 0 to below 1, not {self.dropout}")
+
 
 class WordHead(nn.Module):
     """Region features (…, D) to word logits (…, W): Eq. 3 before its sigmoid."""
@@ -121,7 +127,7 @@ class LexicalFCN(nn.Module):
                 HeadOptions(**card["head"]),
             )
             model.load_state_dict(tensors)
-        except (KeyError, TypeError, RuntimeError) as error:
+        except (KeyError, TypeError, RuntimeError, ModelError) as error:
             reason = str(error).splitlines()[0]
             raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
         return model.eval()

@@ -156,11 +156,18 @@ class WordsFit:
         settings = {"data": self.data, "recipe": asdict(self.recipe)}
         if not path.exists():
             write_json(path, settings)
-        elif json.loads(path.read_text()) != settings:
+        elif _read_settings(path) != settings:
             raise ModelError(
                 f"{self.out}: holds a run with other data or settings; "
                 "give another folder or remove this one"
             )
+
+
+def _read_settings(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
 
 
 def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:

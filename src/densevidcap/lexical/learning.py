@@ -46,6 +46,14 @@ class WordOptions:
     frequent: int = 200
     """Mean AP is taken over that many of the lexicon's most frequent words."""
 
+    def __post_init__(self) -> None:
+        for name in ("batch", "frequent"):
+            if getattr(self, name) < 1:
+                raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("readers", "frames", "tuned", "tuned_rate"):
+            if not getattr(self, name) >= 0:
+                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
+
 
 class Batch(NamedTuple):
     features: Tensor
