@@ -52,7 +52,8 @@ def hash_file(path: Path) -> str:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        temporary.write_text(text, encoding="utf-8")
 
 
 def save_model(
@@ -79,15 +80,16 @@ def find_model(folder: Path | None, stage: str) -> Path:
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of a model folder, after all its files were found; faults are named at once."""
     try:
-        card: dict[str, Any] = json.loads((folder / CARD).read_text())
-        files: dict[str, str] = card["files"]
-    except FileNotFoundError:
+        card: dict[str, Any] = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        files: dict[str, str] = dict(card["files"])
+        card["files"] = files
+    except (FileNotFoundError, NotADirectoryError):
         raise ModelError(
             f"{folder}: no {CARD} in it; it is no model folder, or its training did not finish"
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{folder / CARD}: not a model card ({error})") from None
-    missing = [name for name in files if not (folder / name).is_file()]
+    missing = [name for name in {WEIGHTS: "", **files} if not (folder / name).is_file()]
     if missing:
         raise ModelError(f"{folder}: missing {', '.join(missing)}; copy the whole model folder")
     return card

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
+from typing import NoReturn, TextIO
 
 import click
 
 from densevidcap import __version__
-from densevidcap.errors import DenseVidCapError
+from densevidcap.errors import DenseVidCapError, DenseVidCapWarning
 
 VERBS = {
     "frames": "Sample a clip's frames: times, contact sheet, sound.",
@@ -51,8 +53,35 @@ def root() -> None:
 
 def main() -> None:
     """Entry point: errors the user can act on become one line and exit code 1."""
+    warnings.showwarning = _show_warning
     try:
         root()
     except DenseVidCapError as error:
-        click.echo(f"densevidcap: {error}", err=True)
-        sys.exit(1)
+        _fail(str(error))
+    except OSError as error:
+        # A place that may not be read or written, a full disk: wherever it was noticed.
+        place = "" if error.filename is None else f"{error.filename}: "
+        _fail(f"{place}{error.strerror or error}; check the path and your right to use it")
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Ours as one line; others, with the place in the code, as Python shows them."""
+    if issubclass(category, DenseVidCapWarning):
+        click.echo(f"densevidcap: {message}", err=True)
+    else:
+        _show_with_place(message, category, filename, lineno, file, line)
+
+
+_show_with_place = warnings.showwarning
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"densevidcap: {message}", err=True)
+    sys.exit(1)

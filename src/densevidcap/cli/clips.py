@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,12 +47,13 @@ def visit_clips(sources: Sequence[str], doing: str, visit: Callable[[str, Progre
 
 def name_files(sources: Iterable[str]) -> dict[str, str]:
     """How the names of files about each clip begin: like its own, numbered where equal."""
-    taken: Counter[str] = Counter()
-    names = {}
+    names: dict[str, str] = {}
+    taken: set[str] = set()
     for source in dict.fromkeys(sources):
         stem = Path(source.rpartition("::")[2]).absolute().stem
-        taken[stem] += 1
-        names[source] = stem if taken[stem] == 1 else f"{stem}-{taken[stem]}"
+        numbered = (f"{stem}-{number}" for number in count(2))
+        names[source] = next(name for name in chain([stem], numbered) if name not in taken)
+        taken.add(names[source])
     return names
 
 

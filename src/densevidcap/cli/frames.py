@@ -48,7 +48,13 @@ class Report:
     type=click.Choice(["uniform", "jittered", "random", "shots"]),
     help="How to choose them.",
 )
-@click.option("--seed", default=0, show_default=True, help="For the random strategies.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="For the random strategies.",
+)
 @click.option(
     "--size", default=320, show_default=True, type=click.IntRange(1), help="Both sides, in pixels."
 )

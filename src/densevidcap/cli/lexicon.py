@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from densevidcap.cli.clips import show_progress
 
 if TYPE_CHECKING:
     from densevidcap.data.lexicon import Lexicon
@@ -55,6 +57,11 @@ def command(
         min_videos=min_videos,
         pos={tag.upper() for tag in pos} or None,
     )
+    if not len(lexicon):
+        raise CorpusError(
+            f"{captions}: no word of split '{split}' is frequent enough; "
+            "lower --min-count or --min-videos, or allow more parts of speech"
+        )
     lexicon.save(out)
     _show(lexicon)
     click.echo(f"{len(lexicon):,} words of {len(of_video):,} videos in {out}")
@@ -67,19 +74,13 @@ def _read_clips(path: Path) -> Iterator[ClipRecord]:
     return read_annotations(path) if ".json" in path.suffixes else read_manifest(path)
 
 
-def _tag_with_progress(sentences: Sequence[Sequence[str]]) -> Iterable[Sequence[str]]:
-    from rich.console import Console
-    from rich.progress import track
-
+def _tag_with_progress(sentences: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
     from densevidcap.data.tagging import tag_sentences
 
-    return track(
-        tag_sentences(sentences),
-        "Tagging captions",
-        total=len(sentences),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    with show_progress() as progress:
+        yield from progress.track(
+            tag_sentences(sentences), len(sentences), description="Tagging captions"
+        )
 
 
 def _show(lexicon: Lexicon) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from densevidcap.cli.clips import show_progress
+
 if TYPE_CHECKING:
     from densevidcap.data.manifest import ClipRecord
 
@@ -127,8 +129,8 @@ def _with_sources(
 def _write(out: Path, records: Iterable[ClipRecord]) -> None:
     """Write the manifest and tell what is in it."""
     from rich.console import Console
-    from rich.progress import track
     from rich.table import Column, Table
+    from rich.text import Text
 
     from densevidcap.data.manifest import write_manifest
 
@@ -145,18 +147,16 @@ def _write(out: Path, records: Iterable[ClipRecord]) -> None:
             yield record
 
     started = time.perf_counter()
-    watched = track(
-        count(records), "Reading clips", total=None, console=Console(stderr=True), transient=True
-    )
-    total = write_manifest(out, watched)
+    with show_progress() as progress:
+        watched = progress.track(count(records), description="Reading clips")
+        total = write_manifest(out, watched)
     seconds = time.perf_counter() - started
 
     figures = (Column(name, justify="right") for name in ("clips", "captions", "categories"))
     summary = Table("split", *figures)
     for split in clips:
         summary.add_row(
-            split, f"{clips[split]:,}", f"{captions[split]:,}", str(len(categories[split]))
+            Text(split), f"{clips[split]:,}", f"{captions[split]:,}", str(len(categories[split]))
         )
-    console = Console()
-    console.print(summary)
-    console.print(f"{total:,} clips in {out}, {seconds:.1f} s", soft_wrap=True)
+    Console().print(summary)
+    click.echo(f"{total:,} clips in {out}, {seconds:.1f} s")

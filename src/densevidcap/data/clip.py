@@ -131,6 +131,13 @@ def open_clip(
 
     `frame_rate` times the pictures of folders and shards, which carry no times themselves.
     """
+    try:
+        return _find_reader(source, frame_rate, limits)
+    except OSError as error:
+        raise ClipError(f"{source}: {error.strerror}; check the path") from error
+
+
+def _find_reader(source: str | Path, frame_rate: float, limits: Limits) -> Clip:
     # The readers import decoders that take a while to load, and build on this module.
     from densevidcap.data import images, pictures, shards
     from densevidcap.data.extent import Extent

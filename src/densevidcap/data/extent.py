@@ -18,7 +18,10 @@ class Extent:
     """Bytes; None up to the end of the file."""
 
     def length(self) -> int:
-        return self.path.stat().st_size - self.offset if self.size is None else self.size
+        try:
+            return self.path.stat().st_size - self.offset if self.size is None else self.size
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def read(self) -> bytes:
         try:
@@ -26,10 +29,13 @@ class Extent:
                 file.seek(self.offset)
                 data = file.read() if self.size is None else file.read(self.size)
         except OSError as error:
-            raise ClipError(f"{self.path}: {error.strerror}; check the file") from error
+            raise self._unreadable(error) from error
         if self.size is not None and len(data) < self.size:
             raise ClipError(f"{self.path}: ends too early; copy or download it again")
         return data
+
+    def _unreadable(self, error: OSError) -> ClipError:
+        return ClipError(f"{self.path}: {error.strerror}; check the file")
 
     @property
     def url(self) -> str:

@@ -101,6 +101,8 @@ def _record(
     category = video["category"]
     if category not in categories:
         raise ValueError(f"category {category!r} has no name")
+    if not all(isinstance(caption, str) for caption in captions):
+        raise ValueError("a caption is not text")
     written = tuple(caption.strip() for caption in captions if caption.strip())
     return ClipRecord(video["video_id"], source, written, categories[category], video["split"])
 

@@ -36,6 +36,8 @@ def read_json(path: Path) -> Any:
             return json.load(stream)
         except json.JSONDecodeError as error:
             raise CorpusError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
+        except RecursionError:
+            raise CorpusError(f"{path}: not JSON that we know (nested too deep)") from None
 
 
 def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, Any]]]:
