@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from densevidcap.lexical.features import (
     INDEX,
     FeatureCache,
     cache_features,
+    describe_origin,
     gather,
     name_cache,
 )
@@ -131,6 +134,52 @@ def test_unreadable_clips_are_named_and_the_rest_go_on(
     assert len(cache) == 1
     assert failures.keys() == {"broken", "nowhere"}
     assert "broken.mp4" in failures["broken"]
+
+
+def test_a_clip_of_the_same_id_is_not_taken_for_another(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    first, other = (Path(str(record.source)) for record in records[:2])
+    cache, _ = cache_features(records[:1], encoder, tmp_path, SAMPLING)
+
+    moved = tmp_path / first.name
+    moved.write_bytes(first.read_bytes())
+    for place in (moved, tmp_path / "gone.mp4"):
+        same = replace(records[0], source=str(place))
+        assert cache_features([same], encoder, tmp_path, SAMPLING)[1] == {}
+
+    another = replace(records[0], source=str(other))
+    with pytest.raises(CorpusError, match=rf"'{records[0].id}' is {first.name} \(.* bytes\), not "):
+        cache_features([another], encoder, tmp_path, SAMPLING)
+
+    # A cache from before origins were kept.
+    index = cache.folder / INDEX
+    entry = json.loads(index.read_text())
+    del entry["origin"]
+    index.write_text(json.dumps(entry) + "\n")
+    assert cache_features([another], encoder, tmp_path, SAMPLING)[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "origin"),
+    [
+        ("frames", "frames (2 files)"),
+        ("clip.mp4", "clip.mp4 (5 bytes)"),
+        ("shard.tar::key", "shard.tar::key (7 bytes)"),
+        ("none.mp4", None),
+        (None, None),
+    ],
+)
+def test_origins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | None, origin: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("clip.mp4").write_bytes(bytes(5))
+    Path("shard.tar").write_bytes(bytes(7))
+    Path("frames").mkdir()
+    for name in ("1.png", "2.png"):
+        Path("frames", name).touch()
+    assert describe_origin(source) == origin
 
 
 def test_a_caches_name_changes_with_all_it_depends_on(encoder: RegionEncoder) -> None:

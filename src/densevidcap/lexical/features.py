@@ -1,8 +1,9 @@
 """What a frozen encoder sees in a corpus, computed once and kept on disk.
 
-A cache is a folder named after everything its numbers depend on. Its data file
-only grows, a clip's features first and its line in the index after, so a run
-that is killed goes on where it was.
+A cache is a folder named after everything its numbers depend on beside the clips;
+those it knows by id, and by name and size of their files. Its data file only
+grows, a clip's features first and its line in the index after, so a run that is
+killed goes on where it was.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ class FeatureCache:
         self.folder = folder
         self._shape: tuple[int, int] = (0, 0)
         self._rows: dict[str, tuple[int, list[float]]] = {}
+        self._origins: dict[str, str | None] = {}
         self._frames = 0
         folder.mkdir(parents=True, exist_ok=True)
         try:
             for line in self._read_index():
                 entry = json.loads(line)
-                self._add_row(entry["id"], entry["times"], entry["shape"])
+                self._add_row(entry["id"], entry["times"], entry["shape"], entry.get("origin"))
         except (ValueError, KeyError, TypeError):
             raise self._damaged() from None
         self._drop_unfinished()
@@ -71,17 +73,33 @@ class FeatureCache:
         """(T, R, D) of one clip."""
         return np.asarray(self.all[list(self.rows(clip))], dtype=np.float32)
 
-    def append(self, clip: str, times: TimeArray, features: FloatArray) -> None:
+    def check_origin(self, clip: str, origin: str | None) -> None:
+        """Refuse a cached clip that shares no more than its id with the one that is meant.
+
+        Where either origin is unknown, the id has to do.
+        """
+        cached = self._origins[clip]
+        if origin and cached and origin != cached:
+            raise CorpusError(
+                f"{self.folder}: its clip '{clip}' is {cached}, not {origin};"
+                " give another --cache, or remove this one"
+            )
+
+    def append(
+        self, clip: str, times: TimeArray, features: FloatArray, origin: str | None = None
+    ) -> None:
         with (self.folder / DATA).open("ab") as data:
             data.write(features.astype(np.float16).tobytes())
             data.flush()
             os.fsync(data.fileno())
         with (self.folder / INDEX).open("a") as index:
             shape = list(features.shape[1:])
-            index.write(json.dumps({"id": clip, "times": times.tolist(), "shape": shape}) + "\n")
-        self._add_row(clip, times.tolist(), shape)
+            entry = {"id": clip, "times": times.tolist(), "shape": shape, "origin": origin}
+            index.write(json.dumps(entry) + "\n")
+        self._add_row(clip, times.tolist(), shape, origin)
 
-    def _add_row(self, clip: str, times: list[float], shape: list[int]) -> None:
+    def _add_row(self, clip: str, times: list[float], shape: list[int], origin: str | None) -> None:
+        self._origins[clip] = origin
         self._shape = (shape[0], shape[1])
         self._rows[clip] = (self._frames, times)
         self._frames += len(times)
@@ -104,6 +122,20 @@ class FeatureCache:
 
     def _damaged(self) -> CorpusError:
         return CorpusError(f"{self.folder}: damaged; remove it to compute it again")
+
+
+def describe_origin(source: str | None) -> str | None:
+    """A source's name and size, which stay when a corpus is moved; None if it is not there."""
+    if source is None:
+        return None
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return f"{path.name} ({len(list(path.iterdir())):,} files)"
+        file = path if path.is_file() else Path(source.rpartition("::")[0])
+        return f"{path.name} ({file.stat().st_size:,} bytes)" if file.is_file() else None
+    except OSError:
+        return None
 
 
 def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:
@@ -142,6 +174,7 @@ def cache_features(
         missing = []
         for record in records:
             if record.id in cache:
+                cache.check_origin(record.id, describe_origin(record.source))
                 advance()
             else:
                 missing.append(record)
@@ -153,7 +186,8 @@ def cache_features(
                 frames = upcoming.pop(0).result()
                 images = frames.images
                 features = fast(images) if stage is None else fast.begin(images, stage)
-                cache.append(record.id, frames.times, features)
+                origin = describe_origin(record.source)
+                cache.append(record.id, frames.times, features, origin)
             except ClipError as error:
                 failures[record.id] = str(error)
             advance()
