@@ -90,7 +90,7 @@ def print_ablation(
         "every start": replace(options, optimiser="every-start"),
     }
     columns = (Column(name, justify="right") for name in Quality._fields)
-    table = Table("terms", *columns, box=box.SIMPLE)
+    table = Table("terms", *columns, box=box.SIMPLE, pad_edge=False, collapse_padding=True)
     qualities: dict[str, list[Quality]] = {name: [] for name in rows}
     for captioned in track(clips, "measuring"):
         for name, choice in rows.items():
