@@ -16,7 +16,6 @@ from densevidcap.artefacts import (
     hash_file,
     load_model,
     read_card,
-    replacing,
     save_model,
 )
 from densevidcap.errors import ModelError
@@ -38,22 +37,6 @@ def test_a_model_comes_back_as_it_was(folder: Path) -> None:
     assert torch.equal(tensors["w"], torch.arange(3.0))
     assert card["kind"] == "toy"
     assert card["files"].keys() == {WEIGHTS, "words.txt"}
-
-
-def test_replacing_is_all_or_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "file.txt"
-    with replacing(path) as temporary:
-        temporary.write_text("old")
-
-    def fail_halfway() -> None:
-        with replacing(path) as temporary:
-            temporary.write_text("half of the n")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail_halfway()
-    assert path.read_text() == "old"
-    assert list(path.parent.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("size", [0, 10, (1 << 20) + 1])

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +17,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from densevidcap.errors import ModelError
+from densevidcap.files import replacing
 
 CARD = "card.json"
 WEIGHTS = "weights.safetensors"
 
 BUNDLED = Path(__file__).parent / "models" / "default"
 """The model that comes with the package: a folder for each stage of the pipeline."""
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place, whole, when the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def hash_file(path: Path) -> str:

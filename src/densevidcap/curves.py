@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from densevidcap.artefacts import replacing
 from densevidcap.errors import MissingExtraError
+from densevidcap.files import replacing
 from densevidcap.training import Progress, Silence
 
 

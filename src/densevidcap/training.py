@@ -22,8 +22,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from densevidcap.artefacts import replacing
 from densevidcap.errors import ModelError
+from densevidcap.files import replacing
 
 CHECKPOINT = "checkpoint.safetensors"
 HISTORY = "history.jsonl"

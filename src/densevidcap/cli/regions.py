@@ -154,7 +154,7 @@ def _draw(
     worded: Sequence[WordedSequence], clip: Clip, frames: Frames, start: Path, progress: Progress
 ) -> None:
     """Write `start`-regions.png and .mp4."""
-    from densevidcap.artefacts import replacing
+    from densevidcap.files import replacing
     from densevidcap.regions.overlay import draw_sheet, write_overlay_video
 
     sheet, video = (start.with_name(f"{start.name}-regions{suffix}") for suffix in (".png", ".mp4"))

@@ -113,7 +113,7 @@ def _print_table(words: Sequence[ShownWord]) -> None:
 
 def _draw(response: ResponseMap, clip: Clip, frames: Frames, start: Path) -> None:
     """Write `start`-WORD.png and .mp4."""
-    from densevidcap.artefacts import replacing
+    from densevidcap.files import replacing
     from densevidcap.lexical.responses import draw_sheet, write_response_video
 
     sheet, video = (

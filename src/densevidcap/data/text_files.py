@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from densevidcap.errors import CorpusError
+from densevidcap.files import replacing
 
 
 @contextmanager
@@ -54,17 +54,14 @@ def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, 
 
 @contextmanager
 def replace_text(path: Path) -> Iterator[IO[str]]:
-    """Write `path` under a passing name and move it into place only if the block succeeds."""
+    """Write `path`, zipped if it ends in .gz, under a passing name until the block succeeds."""
     opener = gzip.open if path.suffix == ".gz" else open
-    passing = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with cast(IO[str], opener(passing, "wt", encoding="utf-8", newline="\n")) as stream:
-                yield stream
-            passing.replace(path)
-        finally:
-            passing.unlink(missing_ok=True)
+        with (
+            replacing(path) as temporary,
+            cast(IO[str], opener(temporary, "wt", encoding="utf-8", newline="\n")) as stream,
+        ):
+            yield stream
     except OSError as error:
         raise CorpusError(
             f"{path}: cannot be written ({error.strerror}); choose another place"

@@ -10,8 +10,8 @@ import av
 import numpy as np
 from PIL import Image
 
-from densevidcap.artefacts import replacing
 from densevidcap.data.clip import Size
+from densevidcap.files import replacing
 
 LARGEST = 960
 """Pixels of the longer side; larger clips are scaled down."""
