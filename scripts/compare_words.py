@@ -1,4 +1,4 @@
-"""Train Lexical-FCNs that differ in one thing and print what each finds (docs/results.md).
+"""Train Lexical-FCNs that differ in one thing and print what each finds (docs/log.md).
 
     python scripts/compare_words.py MANIFEST LEXICON OUT [--cache DIR] [--only NAME …]
 
@@ -139,7 +139,8 @@ def main(
         torch.set_num_threads(threads)
     records: dict[str, list[ClipRecord]] = {"train": [], "validate": []}
     for record in read_manifest(manifest):
-        records[record.split].append(record)
+        if record.split in records:
+            records[record.split].append(record)
     words = Lexicon.load(lexicon)
     for name in only or VARIANTS:
         training = TrainingOptions(
