@@ -86,17 +86,25 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
 def test_clips_that_cannot_be_read_are_named_and_the_model_is_made_of_the_others(
     corpus: Corpus, tmp_path: Path
 ) -> None:
-    missing = tmp_path / "[/none].mp4"
+    missing = tmp_path / "none.mp4"
     broken = ClipRecord("[/broken]", str(missing), ("a red ball",), None, "train")
     write_manifest(corpus.manifest, [*read_manifest(corpus.manifest), broken])
     result = corpus.fit(tmp_path / "model")
     assert result.exit_code == 1
     assert f"left out [/broken]: {missing}: no such file" in result.stderr
-    assert "made without 1 clips that cannot be read: [/broken];" in result.stderr.splitlines()[-1]
+    assert "made without 1 clips, as told above: [/broken];" in result.stderr.splitlines()[-1]
     assert result.stdout.startswith(f"{tmp_path / 'model'}: epoch 2, step 4, loss ")
     assert LexicalFCN.load(tmp_path / "model").encoder.options.window == 2
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["data"]["clips"] == 10
+
+    # Put right too late: a model never claims a clip that it was not trained on.
+    missing.write_bytes(Path(str(next(read_manifest(corpus.manifest)).source)).read_bytes())
+    again = corpus.fit(tmp_path / "model")
+    assert again.exit_code == 1
+    assert "left out [/broken]: this run began without it;" in again.stderr
+    assert json.loads((tmp_path / "model" / "card.json").read_text()) == card
+    assert corpus.fit(tmp_path / "other").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def words(
     click.echo(f"{out}: {figures}")
     if failures:
         click.echo(
-            f"densevidcap: {data}: made without {len(failures):,} clips that cannot be read: "
-            f"{name_some(list(failures))}; put them right or take them out of the manifest",
+            f"densevidcap: {data}: made without {len(failures):,} clips, as told above: "
+            f"{name_some(list(failures))}; put them right or take them out, and train anew",
             err=True,
         )
         sys.exit(1)

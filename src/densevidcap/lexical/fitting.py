@@ -28,7 +28,7 @@ from densevidcap.lexical.encoder import EncoderOptions
 from densevidcap.lexical.fcn import HeadOptions, LexicalFCN
 from densevidcap.lexical.features import cache_features
 from densevidcap.lexical.learning import WordOptions, WordTask
-from densevidcap.training import Progress, Run, TrainingOptions
+from densevidcap.training import CHECKPOINT, Progress, Run, TrainingOptions
 
 HELD_OUT = ("validate", "val")
 """Splits whose clips are measured after each epoch."""
@@ -36,6 +36,8 @@ HELD_OUT = ("validate", "val")
 RUN = "training"
 """Folder inside the model's: checkpoint, history, curves."""
 SETTINGS = "settings.json"
+CLIPS = "clips.json"
+"""The clips that a run began with."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class WordsFit:
         return self.train_records + self.held_out
 
     def read_clips(self, cache: Path, advance: Callable[[], None]) -> dict[str, str]:
-        """Compute what is not in the cache yet; returns the clips that failed, with why."""
+        """Compute what is not in the cache yet; returns the clips to leave out, with why."""
         stages = len(self.model.encoder.backbone.stages())
         tuned = self.recipe.words.tuned
         self.cache, failures = cache_features(
@@ -115,12 +117,13 @@ class WordsFit:
             stages - tuned if tuned else None,
             advance,
         )
-        return failures
+        self.left_out = failures | self._find_latecomers()
+        return self.left_out
 
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
         """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
         trained, measured = (
-            [record for record in records if record.id in self.cache]
+            [record for record in records if record.id not in self.left_out]
             for records in (self.train_records, self.held_out)
         )
         recipe = self.recipe
@@ -156,17 +159,30 @@ class WordsFit:
         settings = {"data": self.data, "recipe": asdict(self.recipe)}
         if not path.exists():
             write_json(path, settings)
-        elif _read_settings(path) != settings:
+        elif _read_json(path) != settings:
             raise ModelError(
                 f"{self.out}: holds a run with other data or settings; "
                 "give another folder or remove this one"
             )
 
+    def _find_latecomers(self) -> dict[str, str]:
+        """Clips that can be read only now, after the run took its first steps without them."""
+        path = self.out / RUN / CLIPS
+        readable = [record.id for record in self.clips if record.id in self.cache]
+        begun = _read_json(path) if (self.out / RUN / CHECKPOINT).exists() else None
+        if not begun:
+            write_json(path, {"clips": readable})
+            return {}
+        late = set(readable) - set(begun["clips"])
+        reason = "this run began without it; to have it, train in another folder"
+        return {clip: reason for clip in readable if clip in late}
 
-def _read_settings(path: Path) -> Any:
+
+def _read_json(path: Path) -> Any:
+    """The file's content; None if it is missing or damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (FileNotFoundError, ValueError):
         return None
 
 
