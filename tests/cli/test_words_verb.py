@@ -11,27 +11,10 @@ import av
 import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
-from tests.data.made_clips import write_video
-from tests.lexical.small_world import make_model
+from tests.lexical.small_world import TAGS
 
 from densevidcap.cli import root
-from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.errors import ModelError
-
-TAGS = {"a": "DET", "dog": "NOUN", "running": "VERB", "of": "ADP", "t-shirt": "NOUN"}
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models") / "small"
-    entries = (LexiconEntry(word, 99 - n, 1, pos) for n, (word, pos) in enumerate(TAGS.items()))
-    make_model(Lexicon(entries)).save(folder, {"licence": "Apache-2.0"})
-    return folder
-
-
-@pytest.fixture
-def clip(tmp_path: Path) -> Path:
-    return write_video(tmp_path / "talk.mp4", 20)
 
 
 def run(*arguments: object) -> Result:

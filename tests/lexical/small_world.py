@@ -21,6 +21,8 @@ ENCODER = EncoderOptions("lite0", size=96, window=2, stride=1)
 SAMPLING = Sampling(frames=3)
 NOUNS = {word for words in KIND_WORDS.values() for word in words}
 ADJECTIVES = {word for words in COLOUR_WORDS.values() for word in words}
+TAGS = {"a": "DET", "dog": "NOUN", "running": "VERB", "of": "ADP", "t-shirt": "NOUN"}
+"""The words of the smallest model, with their parts of speech."""
 
 
 def write_corpus(folder: Path, clips: int = 20) -> Path:
