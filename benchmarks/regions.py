@@ -109,12 +109,13 @@ def generate_by_candidate(clip: FrameGrid, k: int) -> list[list[int]]:
     chosen: list[FloatArray] = []
     taken: set[tuple[int, int]] = set()
     paths: list[list[int]] = []
+    is_new_start = np.ones(len(clip.grid), bool)
     for _ in range(k):
         path: list[int] = []
         new = 0
         pooled = np.zeros(clip.probabilities.shape[2], np.float32)
         for frame in range(frames):
-            allowed = neighbours[path[-1]] if path else np.ones(len(clip.grid), bool)
+            allowed = neighbours[path[-1]] if path else is_new_start
             gains = np.full(len(clip.grid), -np.inf)
             for region in np.flatnonzero(allowed):
                 candidate = np.maximum(pooled, clip.probabilities[frame, region])
@@ -131,5 +132,6 @@ def generate_by_candidate(clip: FrameGrid, k: int) -> list[list[int]]:
             pooled = np.maximum(pooled, clip.probabilities[frame, path[-1]])
         paths.append(path)
         taken.update(enumerate(path))
+        is_new_start[path[0]] = False
         chosen.append((pooled + SMOOTHING) / (pooled + SMOOTHING).sum())
     return paths

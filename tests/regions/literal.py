@@ -103,12 +103,20 @@ def search_in_frame_order(
     against: Against,
     scaling: Scaling,
 ) -> list[Site]:
-    """Eq. 8: from each frame the region of the largest marginal gain, beside the one before."""
+    """Eq. 8: from each frame the region of the largest marginal gain, beside the one before.
+
+    Against the nearest, it starts in a region where no chosen sequence does, if there is one.
+    """
     rates = np.array(weights) / scales(clip, chosen, against, scaling)
+    old_starts = {earlier[0][1] for earlier in chosen} if against == "nearest" else set()
+    if len(old_starts) == len(clip.grid):
+        old_starts = set()
     path: list[Site] = []
     for frame in range(len(clip.times)):
         best, best_gain = None, -math.inf
         for region in range(len(clip.grid)):
+            if not path and region in old_starts:
+                continue
             if path and not touch(clip, path[-1][1], region):
                 continue
             with_region = terms(clip, [*path, (frame, region)], chosen, against)

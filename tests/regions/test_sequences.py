@@ -90,6 +90,15 @@ def test_a_clip_in_which_nothing_is_seen_still_has_sequences() -> None:
     assert [sequence.regions for sequence in sequences] == [(0, 0, 0, 0), (1, 1, 1, 1)]
 
 
+@given(clips, weights, st.sampled_from(["frame-order", "every-start"]))
+def test_as_many_sequences_as_regions_are_all_different(
+    clip: FrameGrid, weights: Weights, optimiser: str
+) -> None:
+    options = SequenceOptions(len(clip.grid), weights, optimiser=optimiser)
+    sequences = generate_sequences(clip, options)
+    assert len({sequence.regions for sequence in sequences}) == len(clip.grid)
+
+
 def test_sequences_repeat_against_all_and_do_not_against_the_nearest() -> None:
     """Two things stand still in a clip of which the rest shows little."""
     clip = make_clip(0, frames=4, rows=1, columns=5, words=6)

@@ -79,12 +79,11 @@ def test_learning_alternates_until_no_weight_changes() -> None:
     assert steps == list(learn_weights(clips, SequenceOptions(k=3), rounds=30))
 
 
-def test_learning_starts_from_the_weights_it_is_given() -> None:
+def test_learning_goes_on_from_the_weights_it_is_given() -> None:
     clips = [captioned(seed) for seed in range(2)]
-    *_, last = learn_weights(clips, SequenceOptions(k=2))
-    again = SequenceOptions(k=2, weights=last.weights)
-    assert last.converged
-    assert next(learn_weights(clips, again)).weights == pytest.approx(last.weights, abs=0.05)
+    first, second = learn_weights(clips, SequenceOptions(k=2), rounds=2)
+    again = SequenceOptions(k=2, weights=first.weights)
+    assert next(learn_weights(clips, again)).weights == second.weights
 
 
 def test_sentences_without_a_word_that_is_seen_are_an_error() -> None:

@@ -224,6 +224,16 @@ class Objective:
         following._choose(self.chosen.with_sequence(sequence))
         return following
 
+    @property
+    def starts(self) -> IndexArray:
+        """Regions to start in: against the nearest, those where none did, while there are any.
+
+        The first region brings most of a sequence's information, so a search frame by frame would
+        start in the best place again and again, whatever it does to f_div.
+        """
+        new = np.flatnonzero(~self.chosen.taken[0])
+        return new if self.against == "nearest" and len(new) else np.arange(self.regions)
+
     def empty(self) -> Subset:
         pooled = np.zeros(self.clip.probabilities.shape[2], np.float32)
         direction = np.zeros(self.clip.features.shape[2], np.float32)

@@ -23,10 +23,10 @@ EXHAUSTIVE_LIMIT = 1_000_000
 def search_in_frame_order(objective: Objective, start: int | None = None) -> Subset:
     """In each frame, add the neighbour of the last region that gains most (Eq. 8): the default.
 
-    The first region is the best of all, or `start`.
+    The first region is the best of the objective's `starts`, or `start`.
     """
     beside = [np.flatnonzero(row) for row in objective.clip.grid.neighbours()]
-    candidates = np.arange(objective.regions) if start is None else np.array([start])
+    candidates = objective.starts if start is None else np.array([start])
     subset = objective.empty()
     for frame in range(objective.frames):
         subset = objective.extend(subset, frame, candidates).take_best()
@@ -35,8 +35,8 @@ def search_in_frame_order(objective: Objective, start: int | None = None) -> Sub
 
 
 def search_from_every_start(objective: Objective) -> Subset:
-    """The best of the R searches in frame order that begin in different regions."""
-    searches = (search_in_frame_order(objective, start) for start in range(objective.regions))
+    """The best of the searches in frame order from each of the objective's `starts`."""
+    searches = (search_in_frame_order(objective, int(start)) for start in objective.starts)
     return max(searches, key=objective.value)
 
 
