@@ -41,7 +41,7 @@ STOPS = 8
     default="frame-order",
     show_default=True,
     type=click.Choice(["frame-order", "every-start", "celf"]),
-    help="How to search; every-start follows things better, repeats more, takes longer.",
+    help="How to search; every-start follows things better and takes longer.",
 )
 @click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="To look at.")
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="Words of each.")
