@@ -70,7 +70,7 @@ def test_factors_slow_down_and_freeze_parameters(tmp_path: Path) -> None:
         options = TrainingOptions(epochs=1, learning_rate=1e-3, weight_decay=0)
         Run(task, options, tmp_path / str(len(list(tmp_path.iterdir())))).train()
         pairs = zip(before, task.model.parameters(), strict=True)
-        return [float((new - old).abs().max()) for old, new in pairs]
+        return [float((new - old).detach().abs().max()) for old, new in pairs]
 
     usual, slowed = moved({}), moved({"0.": 0.0, "1.": 0.1, "1.bias": 1.0})
     assert slowed[:2] == [0.0, 0.0]

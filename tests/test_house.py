@@ -1,4 +1,4 @@
-"""docs/paper-map.md must not point to names that are gone."""
+"""What the house promises of itself: the map of the paper, and the names of tests."""
 
 import importlib
 import re
@@ -20,3 +20,9 @@ def test_the_map_names_every_equation() -> None:
     text = MAP.read_text()
     for number in range(1, 16):
         assert re.search(rf"Eq\. (\d+-)?{number}\b|Eq\. {number}-", text), f"Eq. {number}"
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """pytest imports them by name: two of one name in different folders break a clean run."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert len(names) == len(set(names))
