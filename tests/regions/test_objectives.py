@@ -142,15 +142,16 @@ def test_terms_equal_the_transcription(
         close(extension.take(int(region)).terms, after)
 
 
-def test_equal_regions_gain_exactly_as_much() -> None:
+def test_of_equal_regions_the_first_is_best() -> None:
     clip = make_clip(0, frames=2, rows=3, columns=3, words=1001, features=301)
     clip.probabilities[:] = clip.probabilities[:, :1]
     clip.features[:] = clip.features[:, :1]
     objective = Objective(clip)
     objective = objective.beside(select(objective, [(0, 0)]))
     for candidates in range(2, 10):
-        extension = objective.extend(select(objective, [(0, 1)]), 1, np.arange(candidates))
-        assert len(set(extension.gains.tolist())) == 1
+        regions = np.arange(candidates)
+        subset = objective.extend(select(objective, [(0, 1)]), 1, regions).take_best()
+        assert subset.sites[-1] == (1, 0)
 
 
 def test_black_regions_have_no_direction() -> None:

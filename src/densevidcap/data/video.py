@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from av.error import FFmpegError
 from av.packet import Packet
 from av.stream import Disposition
 from av.video.frame import VideoFrame
-from av.video.reformatter import Interpolation
+from av.video.reformatter import Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 from PIL import Image
 
@@ -71,9 +72,10 @@ class VideoClip(Clip):
 
     def stream(self, size: Size | None = None) -> Iterator[tuple[float, UInt8Array]]:
         timeline = self._timeline
+        screen = _Screen(size)
         with self._open() as container:
             for stamp, frame in self._decode(container):
-                yield timeline.second(stamp), _show(frame, size)
+                yield timeline.second(stamp), screen.show(frame)
 
     def pick(
         self, chosen: Sequence[int], size: Size | None = None
@@ -141,8 +143,10 @@ class VideoClip(Clip):
 
     def _read(self, runs: Sequence[Run], size: Size | None) -> list[tuple[int, UInt8Array]]:
         """The frames that the runs want, with their stamps."""
-        found = []
-        with self._open() as container:
+        stamps, images = [], []
+        screen = _Screen(size)
+        # Decoding goes on while a frame is converted: both leave Python's lock alone.
+        with self._open() as container, ThreadPoolExecutor(1) as background:
             for run in runs:
                 if run.start is not None:
                     container.seek(run.start, stream=self._video(container))
@@ -150,13 +154,14 @@ class VideoClip(Clip):
                 for stamp, frame in self._decode(container, set(run.wanted)):
                     if stamp < due[0]:
                         continue
-                    found.append((stamp, _show(frame, size)))
+                    stamps.append(stamp)
+                    images.append(background.submit(screen.show, frame))
                     # More than one is due when packets held no intact frame.
                     while due and due[0] <= stamp:
                         due.popleft()
                     if not due:
                         break
-        return found
+        return [(stamp, image.result()) for stamp, image in zip(stamps, images, strict=True)]
 
     def _decode(
         self, container: InputContainer, wanted: Collection[int] | None = None
@@ -195,19 +200,28 @@ class VideoClip(Clip):
         )
 
 
-def _show(frame: VideoFrame, size: Size | None) -> UInt8Array:
-    """(H, W, 3) as a viewer sees it: upright, white behind what is transparent."""
-    turns = _quarter_turns(frame)
-    if size is not None and turns % 2:
-        size = size[::-1]
-    if any(component.is_alpha for component in frame.format.components):
-        picture = Image.fromarray(frame.to_ndarray(format="rgba"))
-        image = to_array(lay_on_white(picture), size)
-    else:
-        width, height = size or (frame.width, frame.height)
-        scaled = frame.reformat(width, height, "rgb24", interpolation=_BICUBIC)
-        image = np.asarray(scaled.to_ndarray(), np.uint8)
-    return np.ascontiguousarray(np.rot90(image, turns))
+class _Screen:
+    """Frames as a viewer sees them: upright, white behind what is transparent."""
+
+    def __init__(self, size: Size | None) -> None:
+        self._size = size
+        # One for all frames: its tables and threads are made once.
+        self._reformatter = VideoReformatter()
+
+    def show(self, frame: VideoFrame) -> UInt8Array:
+        """(H, W, 3)"""
+        turns = _quarter_turns(frame)
+        size = self._size[::-1] if self._size is not None and turns % 2 else self._size
+        if any(component.is_alpha for component in frame.format.components):
+            picture = Image.fromarray(frame.to_ndarray(format="rgba"))
+            image = to_array(lay_on_white(picture), size)
+        else:
+            width, height = size or (frame.width, frame.height)
+            scaled = self._reformatter.reformat(
+                frame, width, height, "rgb24", interpolation=_BICUBIC
+            )
+            image = np.asarray(scaled.to_ndarray(), np.uint8)
+        return np.ascontiguousarray(np.rot90(image, turns))
 
 
 def _quarter_turns(frame: VideoFrame) -> int:
