@@ -1,0 +1,1 @@
+"""Language: a sentence for every region-sequence (Sec. 3.3)."""
