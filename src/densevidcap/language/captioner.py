@@ -97,7 +97,11 @@ class Captioner(nn.Module):
             options.stream_dropout,
         )
         self.decoder = build_decoder(options)
-        self.anchor = nn.Linear(options.hidden, options.embedding) if options.anchor else None
+        self.anchor = (
+            nn.Linear(options.hidden, options.embedding)
+            if options.anchor and options.whole_streams
+            else None
+        )
         self.words = nn.Embedding(len(vocabulary), options.embedding)
         nn.init.normal_(self.words.weight, std=1 / sqrt(options.embedding))
         self.choice = nn.Linear(options.hidden, options.embedding)

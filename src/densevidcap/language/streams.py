@@ -23,7 +23,7 @@ class Streams:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def select(self, rows: Tensor) -> Streams:
+    def select(self, rows: Tensor | slice) -> Streams:
         """The sequences of these numbers, in this order and as often as they are named."""
         return Streams(
             {name: stream[rows] for name, stream in self.frames.items()},
