@@ -9,6 +9,7 @@ BENCHMARKS = {
     "startup": "how fast `--help` answers",
     "decode": "sampled frames against OpenCV, memory against length",
     "regions": "region-sequences against NumPy candidate by candidate, and how cost grows",
+    "language": "sentences of ten region-sequences at once against one by one",
     "grounding": "whether words point at their things in the test world",
 }
 

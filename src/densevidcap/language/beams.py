@@ -104,7 +104,7 @@ class _Beams:
         self.live = torch.arange(0, beams, options.width)
         self.words = torch.empty(beams, 0, dtype=torch.long)
         self.lengths = torch.ones(beams)
-        self.totals = torch.full((beams,), -torch.inf)
+        self.totals = torch.full((beams,), -torch.inf, dtype=torch.float64)
         self.totals[self.live] = 0
 
     def extend(self, log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
@@ -116,8 +116,8 @@ class _Beams:
         width, beams = self.options.width, len(self.totals)
         self._forbid(log_probabilities)
         # No row can keep more than `width` words after one and the same beginning.
-        best = log_probabilities.float().topk(min(width, log_probabilities.shape[1]))
-        totals = torch.full((beams, best.values.shape[1]), -torch.inf)
+        best = log_probabilities.double().topk(min(width, log_probabilities.shape[1]))
+        totals = self.totals.new_full((beams, best.values.shape[1]), -torch.inf)
         words = torch.full_like(totals, Vocabulary.PAD, dtype=torch.long)
         totals[:, 0] = self.totals
         totals[self.live] = self.totals[self.live, None] + best.values
