@@ -116,7 +116,7 @@ class _Beams:
         width, beams = self.options.width, len(self.totals)
         self._forbid(log_probabilities)
         # No row can keep more than `width` words after one and the same beginning.
-        best = log_probabilities.double().topk(min(width, log_probabilities.shape[1]))
+        best = log_probabilities.topk(min(width, log_probabilities.shape[1]))
         totals = self.totals.new_full((beams, best.values.shape[1]), -torch.inf)
         words = torch.full_like(totals, Vocabulary.PAD, dtype=torch.long)
         totals[:, 0] = self.totals

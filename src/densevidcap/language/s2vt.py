@@ -30,7 +30,7 @@ class S2VT(Decoder):
         )
         self.upper = Recurrence(hidden + embedding, hidden)
         self.dropout = nn.Dropout(dropout)
-        self.width, self.embedding = width, embedding
+        self.embedding = embedding
 
     def encode(self, seen: Seen) -> State:
         orders = (seen.frames, reverse(seen.frames, seen.lengths))
@@ -45,12 +45,11 @@ class S2VT(Decoder):
         return state
 
     def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
-        no_frames = words.new_zeros(*words.shape[:2], self.width)
         after, codes = State(state), []
         for number, lstm in enumerate(self.lower):
             assert isinstance(lstm, Recurrence)
             name = f"lower{number}"
-            code, after[name] = lstm.go_on(no_frames, state[name])
+            code, after[name] = lstm.go_on_blindly(words.shape[1], state[name])
             codes.append(code)
         inputs = torch.cat([self.dropout(torch.cat(codes, dim=-1)), words], dim=-1)
         hidden, after["upper"] = self.upper.go_on(inputs, state["upper"])
@@ -59,7 +58,7 @@ class S2VT(Decoder):
 
 def reverse(frames: Tensor, lengths: Tensor) -> Tensor:
     """(N, T, D) with each row's own frames from last to first; its padding stays at the end."""
-    steps = torch.arange(frames.shape[1], device=frames.device)
+    steps = torch.arange(frames.shape[1])
     mirrored = lengths[:, None] - 1 - steps
     order = torch.where(mirrored >= 0, mirrored, steps)
     return frames.gather(1, order[..., None].expand_as(frames))

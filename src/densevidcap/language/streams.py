@@ -46,7 +46,7 @@ class Seen:
     @property
     def padding(self) -> Tensor:
         """(N, T): which steps lie beyond their row's frames."""
-        steps = torch.arange(self.frames.shape[1], device=self.frames.device)
+        steps = torch.arange(self.frames.shape[1])
         return steps >= self.lengths[:, None]
 
 
@@ -68,7 +68,7 @@ class StreamProjection(nn.Module):
         projected: Tensor = self.linear(self.norm(stream))
         if self.training and self.dropout:
             each_row = (len(stream),) + (1,) * (stream.ndim - 1)
-            dropped = torch.rand(each_row, device=stream.device) < self.dropout
+            dropped = torch.rand(each_row) < self.dropout
             projected = torch.where(dropped, self.absent, projected)
         return projected
 
@@ -105,7 +105,7 @@ class StreamFusion(nn.Module):
     def forward(self, streams: Streams) -> Seen:
         """Streams that the model was not built for are not looked at."""
         longest = int(streams.lengths.max())
-        whole = streams.lengths.new_zeros(len(streams), self.width, dtype=torch.float32)
+        whole = torch.zeros(len(streams), self.width)
         for name, projection in self.whole.items():
             whole = whole + projection(streams.whole.get(name))
         frames = whole.unsqueeze(1).expand(-1, longest, -1)
