@@ -52,21 +52,34 @@ def _build(path: Path, section: str, kind: type[Any], table: dict[str, Any]) -> 
             raise ModelError(
                 f"{path}: [{section}] {key} = {value!r} must be {_describe(types[key])}"
             )
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
     try:
-        return kind(**table)
+        return kind(**values)
     except (DenseVidCapError, ValueError) as error:
         raise ModelError(f"{path}: [{section}] {error}") from None
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    if get_origin(kind) is Literal:
+    origin = get_origin(kind)
+    if origin is Literal:
         return value in get_args(kind)
+    if origin is tuple:
+        return isinstance(value, list) and all(_fits(item, get_args(kind)[0]) for item in value)
+    if origin is dict:
+        items = value.values() if isinstance(value, dict) else [None]
+        return all(_fits(item, get_args(kind)[1]) for item in items)
     if kind is float:
         kind = (int, float)
-    return isinstance(value, kind) and not isinstance(value, bool)
+    return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
 
 
 def _describe(kind: Any) -> str:
-    if get_origin(kind) is Literal:
+    origin = get_origin(kind)
+    if origin is Literal:
         return "one of " + ", ".join(map(repr, get_args(kind)))
-    return {int: "a whole number", float: "a number", str: "a text in quotes"}[kind]
+    if origin is tuple:
+        return f"a list, each {_describe(get_args(kind)[0])}"
+    if origin is dict:
+        return f"a table, each {_describe(get_args(kind)[1])}"
+    names = {bool: "true or false", int: "a whole number", float: "a number"}
+    return {**names, str: "a text in quotes"}[kind]

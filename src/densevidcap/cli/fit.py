@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,16 +40,67 @@ def words(
     named and left out; the model is made of the others, and the exit code is 1.
     """
     from densevidcap.curves import open_events
-    from densevidcap.data.sources import name_some
-    from densevidcap.lexical.fitting import RUN, WordsFit, WordsRecipe
+    from densevidcap.fits import RUN
+    from densevidcap.lexical.fitting import WordsFit, WordsRecipe
 
     fit = WordsFit(data, lexicon, WordsRecipe.read(config), out)
     with _open_progress() as progress:
         reading = progress.add_task("Reading clips", total=len(fit.clips), note="")
         failures = fit.read_clips(cache or out / "cache", lambda: progress.advance(reading))
-        for clip, reason in failures.items():
-            _print_line(progress, f"left out {clip}: {reason}")
+        _print_failures(progress, failures)
         history = fit.train(_Watch(progress, open_events(out / RUN)), half)
+    _conclude(out, history, data, failures)
+
+
+@command.command()
+@click.option("--data", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz.")
+@click.option(
+    "--words", "words_model", type=_PATH, help="The Lexical-FCN's folder.  [default: the bundled]"
+)
+@click.option("--config", type=_PATH, required=True, help="The recipe: experiments/sentences.toml.")
+@click.option("--out", type=_PATH, required=True, help="The model folder.")
+@click.option(
+    "--cache", type=_PATH, help="Folder for the clips' features.  [default: cache in --out]"
+)
+@click.option("--half", is_flag=True, help="Save 16-bit weights: half the size.")
+def sentences(
+    data: Path, words_model: Path | None, config: Path, out: Path, cache: Path | None, half: bool
+) -> None:
+    """The captioner: a sentence for each region-sequence, and the categories of clips.
+
+    Stop it at any time: the same command goes on where it was. A clip that cannot be read is
+    named and left out; the model is made of the others, and the exit code is 1.
+    """
+    from densevidcap.artefacts import find_model
+    from densevidcap.curves import open_events
+    from densevidcap.fits import RUN
+    from densevidcap.language.fitting import SentencesFit, SentencesRecipe
+
+    fit = SentencesFit(data, find_model(words_model, "words"), SentencesRecipe.read(config), out)
+    with _open_progress() as progress:
+        reading = progress.add_task("Reading clips", total=len(fit.clips), note="")
+        viewing = progress.add_task("Region-sequences", total=len(fit.clips), note="")
+        failures = fit.read_clips(
+            cache or out / "cache",
+            lambda: progress.advance(reading),
+            lambda: progress.advance(viewing),
+        )
+        _print_failures(progress, failures)
+        history = fit.train(_Watch(progress, open_events(out / RUN)), half)
+    _conclude(out, history, data, failures)
+
+
+def _print_failures(progress: Progress, failures: Mapping[str, str]) -> None:
+    for clip, reason in failures.items():
+        _print_line(progress, f"left out {clip}: {reason}")
+
+
+def _conclude(
+    out: Path, history: Sequence[dict[str, Any]], data: Path, failures: Mapping[str, str]
+) -> None:
+    """Print the last figures; exit with 1 if clips were left out."""
+    from densevidcap.data.sources import name_some
+
     figures = ", ".join(f"{name} {value:.4g}" for name, value in history[-1].items())
     click.echo(f"{out}: {figures}")
     if failures:

@@ -139,12 +139,15 @@ def describe_origin(source: str | None) -> str | None:
 
 
 def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:
-    """A name that changes with anything the features depend on."""
+    """A name that changes with anything the features depend on, and with nothing else."""
     digest = hashlib.sha256()
     digest.update(json.dumps([asdict(encoder.options), asdict(sampling), stage]).encode())
+    later = () if stage is None else encoder.backbone.stages()[stage:]
+    unused = tuple(f"backbone.{module}." for each in later for module in each.modules)
     for name, tensor in encoder.state_dict().items():
-        digest.update(name.encode())
-        digest.update(tensor.contiguous().numpy().tobytes())
+        if not name.startswith(unused):
+            digest.update(name.encode())
+            digest.update(tensor.contiguous().numpy().tobytes())
     return f"{encoder.options.backbone}-{digest.hexdigest()[:12]}"
 
 

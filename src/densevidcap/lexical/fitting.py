@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from densevidcap import __version__
-from densevidcap.artefacts import hash_file, write_json
+from densevidcap.artefacts import hash_file, read_card, write_json
 from densevidcap.config import read_config
 from densevidcap.curves import draw_curves
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import ModelError
+from densevidcap.fits import (
+    HELD_OUT,
+    RUN,
+    AboutOptions,
+    claim_folder,
+    describe_run,
+    read_json_or_none,
+)
 from densevidcap.lexical.backbones.weights import (
     PACKAGES,
     load_imagenet,
@@ -30,12 +36,6 @@ from densevidcap.lexical.features import cache_features
 from densevidcap.lexical.learning import WordOptions, WordTask
 from densevidcap.training import CHECKPOINT, Progress, Run, TrainingOptions
 
-HELD_OUT = ("validate", "val")
-"""Splits whose clips are measured after each epoch."""
-
-RUN = "training"
-"""Folder inside the model's: checkpoint, history, curves."""
-SETTINGS = "settings.json"
 CLIPS = "clips.json"
 """The clips that a run began with."""
 
@@ -45,16 +45,8 @@ class StartOptions:
     """What the encoder knows before training."""
 
     weights: str = "imagenet"
-    """"imagenet" for those of the installed package, or a .safetensors or .pth file."""
-
-
-@dataclass(frozen=True)
-class AboutOptions:
-    """For the model's card: what only a person can know."""
-
-    licence: str = "not stated"
-    data: str = "not stated"
-    """Where the clips and captions come from, and on what terms."""
+    """"imagenet" for those of the installed package, a .safetensors or .pth file, or the folder of
+    another Lexical-FCN."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +90,7 @@ class WordsFit:
         torch.manual_seed(recipe.training.seed)
         self.model = LexicalFCN(Lexicon.load(lexicon), recipe.encoder, recipe.head)
         self.origin = start_encoder(self.model, recipe.start.weights)
-        self._claim_folder()
+        claim_folder(out, self.data, asdict(recipe))
 
     @property
     def clips(self) -> list[ClipRecord]:
@@ -131,59 +123,29 @@ class WordsFit:
             self.model, self.cache, trained, measured, recipe.words, recipe.training.seed
         )
         history = Run(task, recipe.training, self.out / RUN).train(progress)
-        self.model.save(self.out, self._card(history, len(trained), len(measured)), half)
+        card = describe_run(
+            recipe.about,
+            self.data,
+            asdict(recipe),
+            history,
+            trained=len(trained),
+            measured=len(measured),
+        )
+        self.model.save(self.out, {**card, "started_from": self.origin}, half)
         draw_curves(history, self.out / RUN / "curves.png")
         return history
-
-    def _card(
-        self, history: Sequence[dict[str, Any]], trained: int, measured: int
-    ) -> dict[str, Any]:
-        about = self.recipe.about
-        return {
-            "made_with": {"densevidcap": __version__, "torch": torch.__version__},
-            "licence": about.licence,
-            "started_from": self.origin,
-            "data": {
-                "about": about.data,
-                "sha256": self.data,
-                "clips": trained,
-                "held_out_clips": measured,
-            },
-            "recipe": asdict(self.recipe),
-            "history": list(history),
-        }
-
-    def _claim_folder(self) -> None:
-        """A run goes on only with the data and settings that it began with."""
-        path = self.out / RUN / SETTINGS
-        settings = {"data": self.data, "recipe": asdict(self.recipe)}
-        if not path.exists():
-            write_json(path, settings)
-        elif _read_json(path) != settings:
-            raise ModelError(
-                f"{self.out}: holds a run with other data or settings; "
-                "give another folder or remove this one"
-            )
 
     def _find_latecomers(self) -> dict[str, str]:
         """Clips that can be read only now, after the run took its first steps without them."""
         path = self.out / RUN / CLIPS
         readable = [record.id for record in self.clips if record.id in self.cache]
-        begun = _read_json(path) if (self.out / RUN / CHECKPOINT).exists() else None
+        begun = read_json_or_none(path) if (self.out / RUN / CHECKPOINT).exists() else None
         if not begun:
             write_json(path, {"clips": readable})
             return {}
         late = set(readable) - set(begun["clips"])
         reason = "this run began without it; to have it, train in another folder"
         return {clip: reason for clip in readable if clip in late}
-
-
-def _read_json(path: Path) -> Any:
-    """The file's content; None if it is missing or damaged."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
 
 
 def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
@@ -194,5 +156,12 @@ def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
         package = PACKAGES[name]
         return {"weights": package.distribution, "licence": package.licence}
     path = Path(weights)
+    if path.is_dir():
+        encoder = LexicalFCN.load(path).encoder
+        if encoder.options.backbone != name:
+            raise ModelError(f"{path}: its backbone is {encoder.options.backbone}, not {name}")
+        backbone.load_state_dict(encoder.backbone.state_dict())
+        card = read_card(path)
+        return {"weights": path.name, "licence": str(card.get("licence", "not stated"))}
     load_weights(backbone, read_weights(path), weights)
     return {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}

@@ -67,7 +67,7 @@ def informativeness(pooled: FloatArray, words: IndexArray | None = None) -> Floa
     """f_inf of max-pooled probabilities (C, W), over the lexicon or a sentence's words (Eq. 10)."""
     if words is None:
         # einsum sums faster than sum, and equal rows to equal sums.
-        return np.einsum("cw->c", pooled)
+        return np.asarray(np.einsum("cw->c", pooled))
     said = pooled[:, words]
     return np.asarray(np.where(said >= THRESHOLD, said, 0).sum(axis=1))
 

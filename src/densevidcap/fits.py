@@ -1,0 +1,76 @@
+"""What every training run has in common: its folder, whose data and settings stay the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from densevidcap import __version__
+from densevidcap.artefacts import write_json
+from densevidcap.errors import ModelError
+
+HELD_OUT = ("validate", "val")
+"""Splits whose clips are measured after each epoch."""
+
+RUN = "training"
+"""Folder inside the model's: checkpoint, history, curves."""
+SETTINGS = "settings.json"
+
+
+@dataclass(frozen=True)
+class AboutOptions:
+    """For the model's card: what only a person can know."""
+
+    licence: str = "not stated"
+    data: str = "not stated"
+    """Where the clips and captions come from, and on what terms."""
+
+
+def claim_folder(out: Path, data: Mapping[str, str], recipe: Mapping[str, Any]) -> None:
+    """A run goes on only with the data and settings that it began with."""
+    path = out / RUN / SETTINGS
+    settings = {"data": dict(data), "recipe": dict(recipe)}
+    if not path.exists():
+        write_json(path, settings)
+    elif read_json_or_none(path) != json.loads(json.dumps(settings)):
+        raise ModelError(
+            f"{out}: holds a run with other data or settings; "
+            "give another folder or remove this one"
+        )
+
+
+def describe_run(
+    about: AboutOptions,
+    data: Mapping[str, str],
+    recipe: Mapping[str, Any],
+    history: Sequence[dict[str, Any]],
+    *,
+    trained: int,
+    measured: int,
+) -> dict[str, Any]:
+    """What the card of every model says of how it was made."""
+    return {
+        "made_with": {"densevidcap": __version__, "torch": torch.__version__},
+        "licence": about.licence,
+        "data": {
+            "about": about.data,
+            "sha256": dict(data),
+            "clips": trained,
+            "held_out_clips": measured,
+        },
+        "recipe": dict(recipe),
+        "history": list(history),
+    }
+
+
+def read_json_or_none(path: Path) -> Any:
+    """The file's content; None if it is missing or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None

@@ -1,0 +1,169 @@
+"""The views of a corpus, computed once and kept on disk, with which sentence goes with what.
+
+Region-sequences and word probabilities follow from the Lexical-FCN alone, so they are computed
+before the language model is trained, not while.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file, save_file
+
+from densevidcap.data.manifest import ClipRecord
+from densevidcap.files import replacing
+from densevidcap.language.views import ClipView, view_clip
+from densevidcap.lexical.fcn import LexicalFCN
+from densevidcap.lexical.features import FeatureCache
+from densevidcap.lexical.words import CONTENT
+from densevidcap.records import FloatArray
+from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions.objectives import THRESHOLD, IndexArray
+from densevidcap.regions.sequences import pool_words
+
+Pairing = Literal["winner", "spread"]
+
+
+@dataclass(frozen=True)
+class LibraryOptions:
+    """What is known of a clip, and which sentence is said of which sequence."""
+
+    words: int = 1000
+    """V: word probabilities of that many of the lexicon's most frequent words are inputs."""
+    k: int = 10
+    """Region-sequences a clip."""
+    pairing: Pairing = "spread"
+    """The paper's winner-takes-all (Eq. 10) by the sum of the sentence's word probabilities, or
+    `spread`: by how much more of them than the clip's other sequences a sequence has, with at most
+    `most` sentences for each, so that none goes without."""
+    most: int = 3
+
+
+class Library:
+    """The views of clips, by id."""
+
+    def __init__(
+        self, arrays: dict[str, npt.NDArray[np.generic]], ids: Sequence[str], cache: FeatureCache
+    ) -> None:
+        self._arrays, self._cache = arrays, cache
+        self._place = {clip: place for place, clip in enumerate(ids)}
+        self._sentences = np.concatenate([[0], np.cumsum(arrays["sentences"])])
+
+    def __contains__(self, clip: str) -> bool:
+        return clip in self._place
+
+    def view(self, clip: str, category: FloatArray | None = None) -> ClipView:
+        place, rows = self._place[clip], self._cache.rows(clip)
+        arrays = self._arrays
+        return ClipView(
+            self._cache.all[rows.start : rows.stop],  # type: ignore[arg-type]
+            arrays["paths"][place, :, : len(rows)],  # type: ignore[arg-type]
+            arrays["sequence_words"][place],
+            arrays["clip_words"][place],
+            category,
+        )
+
+    def pair(self, clip: str, options: LibraryOptions) -> IndexArray:
+        """(S,): the sequence that each of the clip's captions describes."""
+        place = self._place[clip]
+        own = slice(self._sentences[place], self._sentences[place + 1])
+        if options.pairing == "winner":
+            return np.asarray(self._arrays["sums"][own].argmax(axis=1))
+        return spread(np.asarray(self._arrays["shares"][own], np.float32), options.most)
+
+
+def spread(scores: FloatArray, most: int) -> IndexArray:
+    """(S,): a sequence for each sentence, best matches first, none with more than its share.
+
+    Scores (S, K) are first centred: neither a sentence of many words nor a sequence that has a bit
+    of everything is to win for that alone.
+    """
+    sentences, sequences = scores.shape
+    most = max(most, -(-sentences // sequences))
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    centred -= centred.mean(axis=0)
+    taken = np.zeros(sequences, np.intp)
+    pairs = np.full(sentences, -1)
+    for flat in np.argsort(-centred, axis=None, kind="stable"):
+        sentence, sequence = divmod(int(flat), sequences)
+        if pairs[sentence] < 0 and taken[sequence] < most:
+            pairs[sentence] = sequence
+            taken[sequence] += 1
+    return pairs
+
+
+def open_library(
+    folder: Path,
+    model: LexicalFCN,
+    cache: FeatureCache,
+    records: Sequence[ClipRecord],
+    options: LibraryOptions,
+    advance: Callable[[], None] = lambda: None,
+) -> Library:
+    """Read the library of these clips from the folder, or make it."""
+    ids = [record.id for record in records]
+    path = folder / f"views-{_name(model, cache, records, options)}.safetensors"
+    if not path.exists():
+        arrays = _make(model, cache, records, options, advance)
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            save_file(arrays, temporary)
+    return Library(load_file(path), ids, cache)
+
+
+def _make(
+    model: LexicalFCN,
+    cache: FeatureCache,
+    records: Sequence[ClipRecord],
+    options: LibraryOptions,
+    advance: Callable[[], None],
+) -> dict[str, npt.NDArray[np.generic]]:
+    longest = max(len(cache.rows(record.id)) for record in records)
+    count, k, words = len(records), options.k, min(options.words, len(model.lexicon))
+    paths = np.zeros((count, k, longest), np.int16)
+    sequence_words = np.zeros((count, k, words), np.float16)
+    clip_words = np.zeros((count, words), np.float16)
+    sums, shares = [], []
+    content = np.array([entry.pos in CONTENT for entry in model.lexicon.entries])
+    for place, record in enumerate(records):
+        seen = model.describe(cache.features(record.id), cache.times(record.id))
+        sequences = generate_sequences(seen, SequenceOptions(k=k))
+        view = view_clip(seen, sequences, words)
+        paths[place, :, : len(seen.times)] = view.paths
+        sequence_words[place] = view.sequence_words
+        clip_words[place] = view.clip_words
+        pooled = pool_words(sequences, seen)
+        share = pooled / np.maximum(pooled.sum(axis=0), 1e-9) * content
+        for caption in record.captions:
+            said = model.lexicon.find(caption)
+            evidence = pooled[:, said]
+            sums.append(np.where(evidence >= THRESHOLD, evidence, 0).sum(axis=1))
+            shares.append(share[:, said].sum(axis=1))
+        advance()
+    return {
+        "paths": paths,
+        "sequence_words": sequence_words,
+        "clip_words": clip_words,
+        "sums": np.array(sums, np.float32).reshape(-1, k),
+        "shares": np.array(shares, np.float32).reshape(-1, k),
+        "sentences": np.array([len(record.captions) for record in records]),
+    }
+
+
+def _name(
+    model: LexicalFCN, cache: FeatureCache, records: Sequence[ClipRecord], options: LibraryOptions
+) -> str:
+    digest = hashlib.sha256(cache.folder.name.encode())
+    for name, tensor in model.head.state_dict().items():
+        digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
+    clips = [[record.id, record.captions] for record in records]
+    sizes = [options.words, options.k, asdict(SequenceOptions())]
+    digest.update(json.dumps([clips, sizes]).encode())
+    return digest.hexdigest()[:12]
