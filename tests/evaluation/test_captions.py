@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from tests.evaluation.coco_reference import CocoEvaluator
+from scripts.coco_parity import score_with_coco
 
 from densevidcap.evaluation import METRICS, CaptionScorer, describe_evaluator
 from densevidcap.evaluation.cider import Cider
@@ -34,9 +34,8 @@ def scorer() -> Iterator[CaptionScorer]:
 
 
 def test_scores_equal_the_coco_code(scorer: CaptionScorer) -> None:
-    coco = CocoEvaluator(REFERENCES)
-    for ours, predictions in zip(scorer.score_many(SETS), SETS, strict=True):
-        theirs = coco.score(predictions)
+    coco = score_with_coco(SETS, REFERENCES)
+    for ours, theirs in zip(scorer.score_many(SETS), coco, strict=True):
         assert list(ours.overall) == list(METRICS)
         assert ours.overall == pytest.approx(theirs.overall, abs=1e-9)
         for video in REFERENCES:

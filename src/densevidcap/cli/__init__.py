@@ -23,6 +23,7 @@ VERBS = {
     "fit": "Train one stage of the model from a manifest.",
     "words": "The words a clip shows, each with its place and time.",
     "regions": "Region-sequences of a clip: what moves through it, with words.",
+    "evaluate": "Score sentences against references: BLEU, METEOR, ROUGE-L, CIDEr, density.",
 }
 """Verb to one-line help, in the order of the pipeline."""
 

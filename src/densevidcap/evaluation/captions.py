@@ -41,14 +41,15 @@ class CaptionScorer:
     def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
         if empty := [video for video, sentences in references.items() if not sentences]:
             raise ValueError(f"no references for {', '.join(empty)}")
+        self.references = references
         self._tokens = _Tokens()
         self._tokens.learn(text for texts in references.values() for text in texts)
-        self._references = {
+        self._tokenised = {
             video: [self._tokens[text] for text in texts] for video, texts in references.items()
         }
-        self._bleu = _Bleu(self._references)
+        self._bleu = _Bleu(self._tokenised)
         self._rouge = import_coco("rouge.rouge").Rouge()
-        self._cider = Cider(self._references)
+        self._cider = Cider(self._tokenised)
         self._matches: dict[tuple[str, str], _Match] = {}
         self._meteor = Meteor()
 
@@ -68,14 +69,14 @@ class CaptionScorer:
     def score_many(self, sets: Sequence[Mapping[str, str]]) -> list[CaptionScores]:
         """Each set has one sentence for each video of the references."""
         for predictions in sets:
-            if different := predictions.keys() ^ self._references.keys():
+            if different := predictions.keys() ^ self.references.keys():
                 raise ValueError(f"predictions and references differ in {sorted(different)}")
         self._tokens.learn(text for predictions in sets for text in predictions.values())
         return [self._aggregate(predictions) for predictions in sets]
 
     def _aggregate(self, predictions: Mapping[str, str]) -> CaptionScores:
         matches = [
-            self._match(video, self._tokens[predictions[video]]) for video in self._references
+            self._match(video, self._tokens[predictions[video]]) for video in self.references
         ]
         bleu, bleu_of = self._bleu.aggregate([match.bleu for match in matches])
         meteor, meteor_of = self._meteor.score([match.meteor for match in matches])
@@ -87,13 +88,13 @@ class CaptionScorer:
             dict(zip(METRICS, overall, strict=True)),
             {
                 video: dict(zip(METRICS, scores, strict=True))
-                for video, scores in zip(self._references, each, strict=True)
+                for video, scores in zip(self.references, each, strict=True)
             },
         )
 
     def _match(self, video: str, sentence: str) -> _Match:
         if (video, sentence) not in self._matches:
-            references = self._references[video]
+            references = self._tokenised[video]
             self._matches[video, sentence] = _Match(
                 self._bleu.match(video, sentence),
                 self._meteor.match(sentence, references),

@@ -1,0 +1,91 @@
+"""Whether our scores are those of the COCO caption code, on sets drawn from real captions.
+
+    python scripts/coco_parity.py --captions CAPTIONS [--split validate] [--sets 1000]
+
+The videos are dealt into groups; for each video of a group, a set predicts one of its own
+captions, which is then no reference, or a caption of any video.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from densevidcap.data.manifest import read_manifest
+from densevidcap.evaluation import METRICS, CaptionScores, score_many
+from densevidcap.evaluation.coco import import_coco
+
+GROUPS = 10
+
+
+def score_with_coco(
+    sets: Sequence[Mapping[str, str]], references: Mapping[str, Sequence[str]]
+) -> Iterator[CaptionScores]:
+    """Direct calls of the COCO code's tokenizer and of its four metrics."""
+    tokenise = import_coco("tokenizer.ptbtokenizer").PTBTokenizer().tokenize
+    known = tokenise({video: [{"caption": s} for s in said] for video, said in references.items()})
+    predicted = tokenise(
+        {(n, video): [{"caption": said[video]}] for n, said in enumerate(sets) for video in known}
+    )
+    meteor = import_coco("meteor.meteor").Meteor()
+    for n in range(len(sets)):
+        said = {video: predicted[n, video] for video in known}
+        bleu, bleu_of = import_coco("bleu.bleu").Bleu(4).compute_score(known, said, verbose=0)
+        overall, each = [*bleu], [*bleu_of]
+        for scorer in (
+            meteor,
+            import_coco("rouge.rouge").Rouge(),
+            import_coco("cider.cider").Cider(),
+        ):
+            score, scores = scorer.compute_score(known, said)
+            overall.append(score)
+            each.append(scores)
+        yield CaptionScores(
+            dict(zip(METRICS, overall, strict=True)),
+            {
+                video: dict(zip(METRICS, scores, strict=True))
+                for video, scores in zip(known, zip(*each, strict=True), strict=True)
+            },
+        )
+
+
+@click.command()
+@click.option("--captions", type=click.Path(path_type=Path), required=True, help="A manifest.")
+@click.option("--split", default="validate", show_default=True)
+@click.option("--sets", default=1000, show_default=True)
+def main(captions: Path, split: str, sets: int) -> None:
+    source = random.Random(0)
+    clips = [clip for clip in read_manifest(captions) if clip.split == split]
+    anything = [caption for clip in clips for caption in clip.captions]
+    apart: dict[str, float] = defaultdict(float)
+    for group in track(range(GROUPS), "Scoring", console=Console(stderr=True)):
+        own = {clip.id: clip.captions[0] for clip in clips[group::GROUPS]}
+        references = {clip.id: clip.captions[1:] for clip in clips[group::GROUPS]}
+        drawn = [
+            {
+                video: source.choice((caption, source.choice(anything)))
+                for video, caption in own.items()
+            }
+            for _ in range(sets // GROUPS)
+        ]
+        coco = score_with_coco(drawn, references)
+        for ours, theirs in zip(score_many(drawn, references), coco, strict=True):
+            for metric in METRICS:
+                differences = [ours.overall[metric] - theirs.overall[metric]]
+                differences += [
+                    ours.videos[video][metric] - theirs.videos[video][metric] for video in own
+                ]
+                apart[metric] = max(apart[metric], *map(abs, differences))
+    click.echo(f"{sets} sets, {len(clips)} videos; the largest difference, of sets and videos:")
+    for metric, difference in apart.items():
+        click.echo(f"{metric:8} {difference:.1e}")
+
+
+if __name__ == "__main__":
+    main()

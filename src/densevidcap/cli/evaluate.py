@@ -1,0 +1,179 @@
+"""`densevidcap evaluate`: how good the sentences of a prediction file are."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from densevidcap.evaluation.captions import CaptionScores
+    from densevidcap.evaluation.dense import DenseScores
+    from densevidcap.evaluation.lsa import LatentSpace
+    from densevidcap.evaluation.report import DenseReport
+
+_PAPER_METRICS = {"METEOR": "METEOR", "Bleu_4": "BLEU@4", "ROUGE_L": "ROUGE-L", "CIDEr": "CIDEr"}
+
+
+@click.command("evaluate")
+@click.option(
+    "--predictions",
+    type=click.Path(path_type=Path),
+    required=True,
+    help='{"video": ["best sentence", "next", ...]} or a COCO results list.',
+)
+@click.option(
+    "--references",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A manifest (.jsonl), MSR-VTT's JSON or the form of predictions.",
+)
+@click.option("--split", help="Only the references of this split.  [default: all]")
+@click.option(
+    "--train-captions",
+    type=click.Path(path_type=Path),
+    help="Adds the dense report, whose latent space is learned from this file's split 'train'.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Write all scores as JSON.")
+def command(
+    predictions: Path,
+    references: Path,
+    split: str | None,
+    train_captions: Path | None,
+    out: Path | None,
+) -> None:
+    """Score sentences with BLEU, METEOR, ROUGE-L and CIDEr, as the COCO caption code does.
+
+    Each video's first sentence is scored. With --train-captions, also its
+    sentences together: averaged precision of the top 5 and 10 beside the
+    oracle's ranking, how different they are, and what that is worth.
+    """
+    from rich.console import Console
+
+    from densevidcap.evaluation.captions import describe_evaluator
+    from densevidcap.evaluation.report import evaluate
+    from densevidcap.evaluation.sentence_files import (
+        compare_videos,
+        read_predictions,
+        read_references,
+    )
+
+    predicted, known = read_predictions(predictions), read_references(references, split)
+    if faults := [*predicted.faults, *known.faults, *compare_videos(predicted, known)]:
+        for fault in faults:
+            click.echo(f"densevidcap: {fault}", err=True)
+        sys.exit(1)
+    with Console(stderr=True).status("Scoring"):
+        space = None if train_captions is None else _learn_space(train_captions)
+        report = evaluate(predicted.sentences, known.sentences, space)
+    evaluator = describe_evaluator()
+    console = Console()
+    console.print(_tabulate_first(report.first))
+    if report.dense is not None:
+        console.print(_tabulate_ranking(report.dense), _tabulate_density(report.dense))
+        click.echo(
+            f"At an equal CIDEr the null curve reaches a D_div of {report.dense.null_diversity:.3f}"
+        )
+    click.echo("; ".join(f"{name} {value}" for name, value in evaluator.items()))
+    if out is not None:
+        _write(
+            out,
+            {
+                "evaluator": evaluator,
+                **asdict(report.first),
+                "dense": report.dense and asdict(report.dense),
+            },
+        )
+
+
+def _learn_space(path: Path) -> LatentSpace:
+    from densevidcap.errors import CorpusError
+    from densevidcap.evaluation.lsa import LatentSpace
+    from densevidcap.evaluation.sentence_files import read_references
+
+    captions = read_references(path, "train").sentences.values()
+    try:
+        return LatentSpace.fit(caption for of_clip in captions for caption in of_clip)
+    except ValueError as error:
+        raise CorpusError(f"{path}: too few captions ({error}); give more") from error
+
+
+def _tabulate_first(scores: CaptionScores) -> Table:
+    table = _make_table(f"First sentence of {len(scores.videos):,} videos", *scores.overall)
+    table.add_row("all", *map(_percent, scores.overall.values()))
+    return table
+
+
+def _tabulate_ranking(report: DenseReport) -> Table:
+    """The paper's Table 5, for one system."""
+    table = _make_table("Averaged precision", *_PAPER_METRICS.values())
+    scores = report.predicted
+
+    def add(name: str, row: Mapping[str, float]) -> None:
+        table.add_row(name, *(_percent(row[metric]) for metric in _PAPER_METRICS))
+
+    for top, precision in scores.precision.items():
+        oracle = scores.oracle[top]
+        add(f"top {top}", precision)
+        add("  oracle ranking (ORE)", oracle)
+        shares = {m: precision[m] / oracle[m] if oracle[m] else 1.0 for m in _PAPER_METRICS}
+        add("  in % of ORE", shares)
+        add("  mean of single sentences", scores.single[top])
+        table.add_section()
+    add(f"best of {report.count}", scores.best)
+    return table
+
+
+def _tabulate_density(report: DenseReport) -> Table:
+    count = report.count
+    table = _make_table(
+        f"Density of {count} sentences: different ones, D_div, CIDEr, and content words",
+        *("differ", "D_div", f"CIDEr@{count}", "best", "right", "said", "found"),
+    )
+
+    def add(name: str, scores: DenseScores) -> None:
+        table.add_row(
+            name,
+            f"{scores.different:.1f}",
+            f"{scores.diversity:.3f}",
+            _percent(scores.precision[count]["CIDEr"]),
+            _percent(scores.best["CIDEr"]),
+            f"{scores.content.precision:.2f}",
+            f"{scores.content.said:.1f}",
+            f"{scores.content.found:.1f}",
+        )
+
+    add("predictions", report.predicted)
+    for strangers, scores in report.null.items():
+        add(f"null, {strangers} strangers", scores)
+    if report.human is not None:
+        add("human", report.human)
+    return table
+
+
+def _make_table(title: str, *headings: str) -> Table:
+    from rich import box
+    from rich.table import Column, Table
+
+    table = Table(Column(no_wrap=True), title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _write(path: Path, content: object) -> None:
+    from densevidcap.data.text_files import replace_text
+
+    with replace_text(path) as stream:
+        json.dump(content, stream, indent=1, ensure_ascii=False)

@@ -1,0 +1,116 @@
+"""The dense protocol: how good and how different several ranked sentences of a clip are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from densevidcap.evaluation.captions import METRICS, CaptionScorer, CaptionScores
+from densevidcap.evaluation.content import ContentWords, compare_content
+from densevidcap.evaluation.diversity import diversity
+from densevidcap.evaluation.lsa import LatentSpace
+
+Ranked = Mapping[str, Sequence[str]]
+"""The sentences of each clip, the best first."""
+Scores = Mapping[str, float]
+"""A value of each metric."""
+
+TOPS = (5, 10)
+"""Of how many sentences the paper averages the precision."""
+
+
+@dataclass(frozen=True)
+class DenseScores:
+    """Of k sentences a clip. Those named by a number are of that many top sentences."""
+
+    precision: Mapping[int, Scores]
+    """The paper's averaged precision (Table 5): a corpus score for each rank, averaged over ranks.
+
+    Only this reading gives figures like the paper's: the mean of single
+    sentences' scores has a much lower BLEU."""
+    oracle: Mapping[int, Scores]
+    """The same with all sentences of a clip sorted by their own score (ORE), metric by metric.
+
+    An upper bound of means. Corpus BLEU is none: the worst ranks of a sorted list
+    can cost it more than the best ones give."""
+    single: Mapping[int, Scores]
+    """The mean of the single sentences' scores."""
+    best: Scores
+    """Corpus score of each clip's best sentence, metric by metric: best of k."""
+    different: float
+    """Different sentences among a clip's k, on average."""
+    diversity: float
+    """D_div (Eq. 15) of a clip's k sentences, on average."""
+    content: ContentWords
+
+
+def score_dense(
+    ranked: Ranked, scorer: CaptionScorer, space: LatentSpace, count: int = max(TOPS)
+) -> DenseScores:
+    """Score the first `count` sentences of each clip, on the references that the scorer holds.
+
+    Only the oracle looks at more of them. Who has fewer says them again, from
+    the first on, so that saying little is not taken for saying different things.
+    """
+    depth = max(count, *(len(sentences) for sentences in ranked.values()))
+    candidates = {clip: fill(sentences, depth) for clip, sentences in ranked.items()}
+    by_rank = scorer.score_many(list_ranks(candidates))
+    by_oracle = {
+        metric: scorer.score_many(list_ranks(_sort(candidates, by_rank, metric))[:count])
+        for metric in METRICS
+    }
+    chosen = {clip: sentences[:count] for clip, sentences in candidates.items()}
+    best = {metric: list_ranks(_sort(chosen, by_rank, metric))[0] for metric in METRICS}
+    tops = sorted({min(top, count) for top in TOPS})
+    return DenseScores(
+        precision=_average(tops, lambda metric, rank: by_rank[rank].overall[metric]),
+        oracle=_average(tops, lambda metric, rank: by_oracle[metric][rank].overall[metric]),
+        single=_average(tops, lambda metric, rank: _mean_of_clips(by_rank[rank], metric)),
+        best={metric: scorer.score(said).overall[metric] for metric, said in best.items()},
+        different=_mean([len(set(sentences)) for sentences in chosen.values()]),
+        diversity=_mean([diversity(space.embed(sentences)) for sentences in chosen.values()]),
+        content=compare_content(chosen, scorer.references),
+    )
+
+
+def fill(sentences: Sequence[str], count: int) -> list[str]:
+    """The first `count` sentences, said again from the first on where there are fewer."""
+    return [sentences[place % len(sentences)] for place in range(count)]
+
+
+def list_ranks(filled: Ranked) -> list[dict[str, str]]:
+    """The first sentences of all clips, the second ones, and so on; all clips have as many."""
+    clips = list(filled)
+    return [dict(zip(clips, rank, strict=True)) for rank in zip(*filled.values(), strict=True)]
+
+
+def _sort(filled: Ranked, by_rank: Sequence[CaptionScores], metric: str) -> Ranked:
+    """The oracle's ranking (ORE)."""
+    return {
+        clip: [
+            sentences[rank]
+            for rank in sorted(
+                range(len(sentences)), key=lambda rank: -by_rank[rank].videos[clip][metric]
+            )
+        ]
+        for clip, sentences in filled.items()
+    }
+
+
+def _average(
+    tops: Sequence[int], score: Callable[[str, int], float]
+) -> dict[int, dict[str, float]]:
+    return {
+        top: {metric: _mean([score(metric, rank) for rank in range(top)]) for metric in METRICS}
+        for top in tops
+    }
+
+
+def _mean_of_clips(scores: CaptionScores, metric: str) -> float:
+    return _mean([of_clip[metric] for of_clip in scores.videos.values()])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))

@@ -1,0 +1,63 @@
+"""Everything that is said of a prediction file: its scores, how dense it is, and beside what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from densevidcap.evaluation.captions import CaptionScorer, CaptionScores
+from densevidcap.evaluation.dense import TOPS, DenseScores, Ranked, score_dense
+from densevidcap.evaluation.humans import hold_out
+from densevidcap.evaluation.lsa import LatentSpace
+from densevidcap.evaluation.null import diversity_at_equal_cider, trace_null_curve
+
+
+@dataclass(frozen=True)
+class DenseReport:
+    """Dense scores and what they mean nothing without, since any talk is diverse."""
+
+    count: int
+    """Sentences a clip."""
+    predicted: DenseScores
+    null: dict[int, DenseScores]
+    """By the number of sentences that belong to other clips."""
+    null_diversity: float
+    """D_div of the null curve at the predictions' CIDEr."""
+    human: DenseScores | None
+    """As many human sentences against the others, where there are more."""
+
+
+@dataclass(frozen=True)
+class Report:
+    first: CaptionScores
+    """Of each clip's first sentence."""
+    dense: DenseReport | None
+
+
+def evaluate(ranked: Ranked, references: Ranked, space: LatentSpace | None = None) -> Report:
+    """Score each clip's first sentence and, in a latent space, its sentences together."""
+    first = {clip: sentences[0] for clip, sentences in ranked.items()}
+    with CaptionScorer(references) as scorer:
+        scores = scorer.score(first)
+        if space is None:
+            return Report(scores, None)
+        count = min(max(TOPS), max(len(sentences) for sentences in ranked.values()))
+        predicted = score_dense(ranked, scorer, space, count)
+        null = trace_null_curve(first, scorer, space, count)
+    return Report(
+        scores,
+        DenseReport(
+            count,
+            predicted,
+            null,
+            diversity_at_equal_cider(predicted, list(null.values())),
+            _score_humans(references, space, count),
+        ),
+    )
+
+
+def _score_humans(references: Ranked, space: LatentSpace, count: int) -> DenseScores | None:
+    if min(len(sentences) for sentences in references.values()) <= count:
+        return None
+    drawn, others = hold_out(references, count)
+    with CaptionScorer(others) as scorer:
+        return score_dense(drawn, scorer, space, count)
