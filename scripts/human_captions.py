@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import click
@@ -19,6 +18,7 @@ from rich.table import Table
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.evaluation import METRICS, describe_evaluator, score_captions
 from densevidcap.evaluation.diversity import cluster, diversity
+from densevidcap.evaluation.humans import hold_out
 from densevidcap.evaluation.lsa import LatentSpace
 
 CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -41,10 +41,8 @@ def main(captions: Path, split: str, clips: Path | None, seed: int) -> None:
 
 def _show_scores(clips: list[ClipRecord], seed: int) -> None:
     """One drawn caption of each clip against its others."""
-    source = random.Random(seed)
-    references = {clip.id: list(clip.captions) for clip in clips}
-    drawn = {video: said.pop(source.randrange(len(said))) for video, said in references.items()}
-    scores = score_captions(drawn, references)
+    drawn, others = hold_out({clip.id: clip.captions for clip in clips}, 1, seed)
+    scores = score_captions({video: said for video, (said,) in drawn.items()}, others)
     table = Table(*METRICS, title=f"a human caption against the others, {len(clips)} clips")
     table.add_row(*(f"{100 * scores.overall[metric]:.1f}" for metric in METRICS))
     Console().print(table)

@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from scripts.coco_parity import score_with_coco
+from tests.evaluation.made_captions import REFERENCES, say
 
 from densevidcap.evaluation import METRICS, CaptionScorer, describe_evaluator
 from densevidcap.evaluation.cider import Cider
 from densevidcap.evaluation.ptb import tokenise_ptb
 
-SUBJECTS = ("a man", "two women", "A small dog", "people", "the café's cook", "someone")
-VERBS = ("is riding", "talks about", "isn't eating", "jumps over", "sings, and then drops")
-OBJECTS = ("a horse", "the t-shirt", "some food (hot)", "“cars”", "$5 notes; a lot", "a man")
-
-
-def say(source: random.Random) -> str:
-    return " ".join(source.choice(words) for words in (SUBJECTS, VERBS, OBJECTS))
-
-
 SOURCE = random.Random(0)
-REFERENCES = {f"video{n}": [say(SOURCE) for _ in range(SOURCE.randint(1, 6))] for n in range(12)}
 SETS = [{video: say(SOURCE) for video in REFERENCES} for _ in range(4)]
 SETS.append({video: "..." if video == "video3" else "a man ||| sings" for video in REFERENCES})
-
-
-@pytest.fixture(scope="module")
-def scorer() -> Iterator[CaptionScorer]:
-    with CaptionScorer(REFERENCES) as scorer:
-        yield scorer
 
 
 def test_scores_equal_the_coco_code(scorer: CaptionScorer) -> None:

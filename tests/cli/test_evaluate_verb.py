@@ -1,0 +1,120 @@
+"""`densevidcap evaluate` on made files: what it prints and writes, and a line for each fault."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from densevidcap.cli import root
+from densevidcap.evaluation import METRICS
+
+REFERENCES = {
+    "v1": ["a man is singing a song", "someone sings"],
+    "v2": ["a dog runs on the beach", "the dog plays in sand"],
+    "v3": ["two women are cooking food", "women cook"],
+}
+PREDICTIONS = {
+    "v1": ["a man sings a song", "a man is on stage"],
+    "v2": ["a dog is running", "the sea", "a beach"],
+    "v3": ["a woman cooks food"],
+}
+
+
+def evaluate(folder: Path, predictions: object, *options: str, references: str = "") -> Result:
+    (folder / "P.json").write_text(
+        predictions if isinstance(predictions, str) else json.dumps(predictions)
+    )
+    (folder / "R.json").write_text(references or json.dumps(REFERENCES))
+    given = ["--predictions", str(folder / "P.json"), "--references", str(folder / "R.json")]
+    return CliRunner().invoke(root, ["evaluate", *given, *options])
+
+
+def test_scores_are_printed_and_written(tmp_path: Path) -> None:
+    words = ("man", "dog", "woman", "song", "beach", "food", "stage", "sea", "runs", "sings")
+    captions = tmp_path / "train.jsonl"
+    captions.write_text(
+        json.dumps(
+            {"id": "t", "captions": [f"{a} {b}" for a in words for b in words], "split": "train"}
+        )
+    )
+    out = tmp_path / "scores.json"
+    result = evaluate(tmp_path, PREDICTIONS, "--train-captions", str(captions), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    for said in ("First sentence of 3 videos", "oracle ranking", "D_div", "pycocoevalcap 1."):
+        assert said in result.output
+    written = json.loads(out.read_text())
+    assert set(written["overall"]) == set(METRICS)
+    assert {video: set(scores) for video, scores in written["videos"].items()} == {
+        video: set(METRICS) for video in REFERENCES
+    }
+    assert written["dense"]["count"] == 3
+    assert written["dense"]["predicted"]["different"] == pytest.approx(2)
+    assert list(written["dense"]["null"]) == ["0", "2"]
+
+
+COCO = [{"image_id": video, "caption": said[0]} for video, said in PREDICTIONS.items()]
+FAULTS = {
+    "missing and unknown": (
+        {"v1": ["a"], "v2": ["b"], "v4": ["c"]},
+        ["no sentence for 'v3'", "'v4' not in"],
+    ),
+    "empty": (PREDICTIONS | {"v1": ["a", " "]}, ["sentence 2 of 'v1' is empty or not text"]),
+    "no sentence": (PREDICTIONS | {"v1": []}, ["'v1' has no list of sentences"]),
+    "not a list": (PREDICTIONS | {"v1": "a man"}, ["'v1' has no list of sentences"]),
+    "not text": (PREDICTIONS | {"v1": [1]}, ["sentence 1 of 'v1' is empty or not text"]),
+    "a name twice": (
+        json.dumps(PREDICTIONS)[:-1] + ', "v1": ["again"]}',
+        ["'v1' more than once"],
+    ),
+    "a row twice": ([*COCO, COCO[0]], ["'v1' more than once"]),
+    "nothing": ({}, ["no videos in it", "no sentence for 'v1', 'v2', 'v3'"]),
+    "several": (
+        {"v1": [""], "v2": ["b"]},
+        ["sentence 1 of 'v1'", "no sentence for 'v3'"],
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_a_line(tmp_path: Path, fault: str) -> None:
+    predictions, reasons = FAULTS[fault]
+    result = evaluate(tmp_path, predictions, "--out", str(tmp_path / "out.json"))
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert len(lines) == len(reasons)
+    for line, reason in zip(lines, reasons, strict=True):
+        assert line.startswith(f"densevidcap: {tmp_path / 'P.json'}: ")
+        assert reason in line
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("predictions", "reason"),
+    [
+        ("{", "P.json:1: not JSON"),
+        ("3", "neither"),
+        ('["a"]', "neither"),
+        ('[{"caption": "a"}]', "'image_id'"),
+        ("[" * 100_000, "nested too deep"),
+    ],
+)
+def test_what_is_no_prediction_file_is_said(tmp_path: Path, predictions: str, reason: str) -> None:
+    error = evaluate(tmp_path, predictions).exception
+    assert reason in str(error)
+    assert "\n" not in str(error)
+
+
+def test_references_of_a_split_come_from_msrvtt(tmp_path: Path) -> None:
+    msrvtt = {
+        "videos": [
+            {"video_id": video, "category": 0, "split": split}
+            for video, split in (("v1", "train"), ("v2", "validate"))
+        ],
+        "sentences": [{"video_id": video, "caption": "a dog"} for video in ("v1", "v2")],
+    }
+    result = evaluate(tmp_path, {"v1": ["a"]}, "--split", "validate", references=json.dumps(msrvtt))
+    assert "no sentence for 'v2'" in result.output
+    assert "'v1' not in" in result.output
