@@ -20,7 +20,7 @@ def make_captioner(
     kind: Kind = "bi-s2vt",
     vocabulary: Vocabulary | None = None,
     seed: int = 0,
-    dropout: float = 0.0,
+    anchor: bool = True,
     stream_dropout: dict[str, float] | None = None,
 ) -> Captioner:
     """In evaluation mode, with doubles: what should be equal is so to many digits."""
@@ -29,8 +29,9 @@ def make_captioner(
         kind=kind,
         hidden=16,
         embedding=8,
-        dropout=dropout,
+        dropout=0.0,
         stream_dropout=stream_dropout or {},
+        anchor=anchor,
         frame_streams=FRAME_STREAMS,
         whole_streams=WHOLE_STREAMS,
     )

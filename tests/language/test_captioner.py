@@ -70,8 +70,9 @@ def test_a_state_can_be_shuffled_and_repeated(kind: Kind) -> None:
 
 
 @every_kind
-def test_every_stream_and_every_frame_of_it_counts(kind: Kind) -> None:
-    captioner, streams = make_captioner(kind), make_streams([3])
+@pytest.mark.parametrize("anchor", [True, False])
+def test_every_stream_and_every_frame_of_it_counts(kind: Kind, anchor: bool) -> None:
+    captioner, streams = make_captioner(kind, anchor=anchor), make_streams([3])
     words = torch.tensor([[Vocabulary.BOS]])
     before = captioner(streams, words)
     inputs = [stream[:, frame] for stream in streams.frames.values() for frame in range(3)]
