@@ -1,9 +1,9 @@
 """Whether our scores are those of the COCO caption code, on sets drawn from real captions.
 
-    python scripts/coco_parity.py --captions CAPTIONS [--split validate] [--sets 1000]
+    python scripts/coco_parity.py --captions CAPTIONS [--split validate] [--rounds 5]
 
-The videos are dealt into groups; for each video of a group, a set predicts one of its own
-captions, which is then no reference, or a caption of any video.
+A set predicts, for each of ten drawn videos, its first caption or any caption of the corpus;
+references are the video's other captions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from densevidcap.data.manifest import read_manifest
 from densevidcap.evaluation import METRICS, CaptionScores, score_many
 from densevidcap.evaluation.coco import import_coco
 
-GROUPS = 10
+VIDEOS, SETS = 10, 200
+"""A set's videos, and how many sets share them, since each change of them starts METEOR anew."""
 
 
 def score_with_coco(
@@ -58,21 +59,22 @@ def score_with_coco(
 @click.command()
 @click.option("--captions", type=click.Path(path_type=Path), required=True, help="A manifest.")
 @click.option("--split", default="validate", show_default=True)
-@click.option("--sets", default=1000, show_default=True)
-def main(captions: Path, split: str, sets: int) -> None:
+@click.option("--rounds", default=5, show_default=True, help=f"Of {SETS} sets each.")
+def main(captions: Path, split: str, rounds: int) -> None:
     source = random.Random(0)
     clips = [clip for clip in read_manifest(captions) if clip.split == split]
     anything = [caption for clip in clips for caption in clip.captions]
     apart: dict[str, float] = defaultdict(float)
-    for group in track(range(GROUPS), "Scoring", console=Console(stderr=True)):
-        own = {clip.id: clip.captions[0] for clip in clips[group::GROUPS]}
-        references = {clip.id: clip.captions[1:] for clip in clips[group::GROUPS]}
+    for _ in track(range(rounds), "Scoring", console=Console(stderr=True)):
+        videos = source.sample(clips, VIDEOS)
+        own = {clip.id: clip.captions[0] for clip in videos}
+        references = {clip.id: clip.captions[1:] for clip in videos}
         drawn = [
             {
                 video: source.choice((caption, source.choice(anything)))
                 for video, caption in own.items()
             }
-            for _ in range(sets // GROUPS)
+            for _ in range(SETS)
         ]
         coco = score_with_coco(drawn, references)
         for ours, theirs in zip(score_many(drawn, references), coco, strict=True):
@@ -82,7 +84,9 @@ def main(captions: Path, split: str, sets: int) -> None:
                     ours.videos[video][metric] - theirs.videos[video][metric] for video in own
                 ]
                 apart[metric] = max(apart[metric], *map(abs, differences))
-    click.echo(f"{sets} sets, {len(clips)} videos; the largest difference, of sets and videos:")
+    click.echo(
+        f"{rounds * SETS:,} sets of {VIDEOS} videos; the largest difference, overall or of a video:"
+    )
     for metric, difference in apart.items():
         click.echo(f"{metric:8} {difference:.1e}")
 

@@ -50,7 +50,7 @@ def _show_scores(clips: list[ClipRecord], seed: int) -> None:
 
 
 def _show_diversity(train: list[str], clips: list[ClipRecord]) -> None:
-    table = Table("dimensions", "all", *map(str, CLUSTERS), title=f"D_div, {len(clips)} clips")
+    table = Table("dims", "all", *map(str, CLUSTERS), title=f"D_div, {len(clips)} clips")
     for dimensions in DIMENSIONS:
         space = LatentSpace.fit(train, dimensions)
         placed = [space.embed(clip.captions) for clip in clips]
@@ -59,7 +59,7 @@ def _show_diversity(train: list[str], clips: list[ClipRecord]) -> None:
             np.mean([diversity(cluster(vectors, count, n)) for n, vectors in enumerate(placed)])
             for count in CLUSTERS
         ]
-        table.add_row(str(dimensions), *(f"{value:.3f}" for value in found))
+        table.add_row(str(dimensions), *(f"{value:.3f}".lstrip("0") for value in found))
     Console().print(table)
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from densevidcap.evaluation.lsa import LatentSpace
     from densevidcap.evaluation.report import DenseReport
 
-_PAPER_METRICS = {"METEOR": "METEOR", "Bleu_4": "BLEU@4", "ROUGE_L": "ROUGE-L", "CIDEr": "CIDEr"}
-
 
 @click.command("evaluate")
 @click.option(
@@ -113,17 +111,19 @@ def _tabulate_first(scores: CaptionScores) -> Table:
 
 def _tabulate_ranking(report: DenseReport) -> Table:
     """The paper's Table 5, for one system."""
-    table = _make_table("Averaged precision", *_PAPER_METRICS.values())
+    from densevidcap.evaluation.dense import PAPER_METRICS
+
+    table = _make_table("Averaged precision", *PAPER_METRICS)
     scores = report.predicted
 
     def add(name: str, row: Mapping[str, float]) -> None:
-        table.add_row(name, *(_percent(row[metric]) for metric in _PAPER_METRICS))
+        table.add_row(name, *(_percent(row[metric]) for metric in PAPER_METRICS))
 
     for top, precision in scores.precision.items():
         oracle = scores.oracle[top]
         add(f"top {top}", precision)
         add("  oracle ranking (ORE)", oracle)
-        shares = {m: precision[m] / oracle[m] if oracle[m] else 1.0 for m in _PAPER_METRICS}
+        shares = {m: precision[m] / oracle[m] if oracle[m] else 1.0 for m in PAPER_METRICS}
         add("  in % of ORE", shares)
         add("  mean of single sentences", scores.single[top])
         table.add_section()
@@ -176,4 +176,4 @@ def _write(path: Path, content: object) -> None:
     from densevidcap.data.text_files import replace_text
 
     with replace_text(path) as stream:
-        json.dump(content, stream, indent=1, ensure_ascii=False)
+        json.dump(content, stream, indent=1)

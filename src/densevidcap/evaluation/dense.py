@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from densevidcap.evaluation.captions import METRICS, CaptionScorer, CaptionScores
+from densevidcap.evaluation.captions import CaptionScorer, CaptionScores
 from densevidcap.evaluation.content import ContentWords, compare_content
 from densevidcap.evaluation.diversity import diversity
 from densevidcap.evaluation.lsa import LatentSpace
@@ -15,8 +16,10 @@ from densevidcap.evaluation.lsa import LatentSpace
 Ranked = Mapping[str, Sequence[str]]
 """The sentences of each clip, the best first."""
 Scores = Mapping[str, float]
-"""A value of each metric."""
+"""A value of each of the paper's metrics."""
 
+PAPER_METRICS = ("METEOR", "Bleu_4", "ROUGE_L", "CIDEr")
+"""Those of its tables."""
 TOPS = (5, 10)
 """Of how many sentences the paper averages the precision."""
 
@@ -59,10 +62,11 @@ def score_dense(
     by_rank = scorer.score_many(list_ranks(candidates))
     by_oracle = {
         metric: scorer.score_many(list_ranks(_sort(candidates, by_rank, metric))[:count])
-        for metric in METRICS
+        for metric in PAPER_METRICS
     }
     chosen = {clip: sentences[:count] for clip, sentences in candidates.items()}
-    best = {metric: list_ranks(_sort(chosen, by_rank, metric))[0] for metric in METRICS}
+    best = {metric: list_ranks(_sort(chosen, by_rank, metric))[0] for metric in PAPER_METRICS}
+    vectors = space.embed(chain.from_iterable(chosen.values())).reshape(len(chosen), count, -1)
     tops = sorted({min(top, count) for top in TOPS})
     return DenseScores(
         precision=_average(tops, lambda metric, rank: by_rank[rank].overall[metric]),
@@ -70,7 +74,7 @@ def score_dense(
         single=_average(tops, lambda metric, rank: _mean_of_clips(by_rank[rank], metric)),
         best={metric: scorer.score(said).overall[metric] for metric, said in best.items()},
         different=_mean([len(set(sentences)) for sentences in chosen.values()]),
-        diversity=_mean([diversity(space.embed(sentences)) for sentences in chosen.values()]),
+        diversity=_mean([diversity(of_clip) for of_clip in vectors]),
         content=compare_content(chosen, scorer.references),
     )
 
@@ -103,7 +107,9 @@ def _average(
     tops: Sequence[int], score: Callable[[str, int], float]
 ) -> dict[int, dict[str, float]]:
     return {
-        top: {metric: _mean([score(metric, rank) for rank in range(top)]) for metric in METRICS}
+        top: {
+            metric: _mean([score(metric, rank) for rank in range(top)]) for metric in PAPER_METRICS
+        }
         for top in tops
     }
 

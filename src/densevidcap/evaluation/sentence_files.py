@@ -29,8 +29,7 @@ class SentenceFile:
 
 def read_predictions(path: Path) -> SentenceFile:
     """`{video: [sentence, ...]}`, the best first, or a COCO results list."""
-    rows = _read_rows(path)
-    return _check(path, rows)
+    return _check(path, _read_rows(path))
 
 
 def read_references(path: Path, split: str | None = None) -> SentenceFile:
@@ -41,7 +40,9 @@ def read_references(path: Path, split: str | None = None) -> SentenceFile:
     if {"videos", "sentences"} <= {name for name, _ in rows}:
         return _choose_split(path, read_annotations(path), split)
     if split is not None:
-        raise CorpusError(f"{path}: has no splits; leave --split out")
+        raise CorpusError(
+            f"{path}: has no splits, so no '{split}'; give a manifest or leave --split out"
+        )
     return _check(path, rows)
 
 
