@@ -52,7 +52,7 @@ class Library:
     def __init__(
         self, arrays: dict[str, npt.NDArray[np.generic]], ids: Sequence[str], cache: FeatureCache
     ) -> None:
-        self._arrays, self._cache = arrays, cache
+        self._arrays, self._cache, self._features = arrays, cache, cache.all
         self._place = {clip: place for place, clip in enumerate(ids)}
         self._sentences = np.concatenate([[0], np.cumsum(arrays["sentences"])])
 
@@ -63,7 +63,7 @@ class Library:
         place, rows = self._place[clip], self._cache.rows(clip)
         arrays = self._arrays
         return ClipView(
-            self._cache.all[rows.start : rows.stop],  # type: ignore[arg-type]
+            self._features[rows.start : rows.stop],  # type: ignore[arg-type]
             arrays["paths"][place, :, : len(rows)],  # type: ignore[arg-type]
             arrays["sequence_words"][place],
             arrays["clip_words"][place],
