@@ -66,8 +66,8 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin is tuple:
         return isinstance(value, list) and all(_fits(item, get_args(kind)[0]) for item in value)
     if origin is dict:
-        items = value.values() if isinstance(value, dict) else [None]
-        return all(_fits(item, get_args(kind)[1]) for item in items)
+        item_kind = get_args(kind)[1]
+        return isinstance(value, dict) and all(_fits(v, item_kind) for v in value.values())
     if kind is float:
         kind = (int, float)
     return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)

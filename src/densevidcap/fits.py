@@ -13,6 +13,7 @@ import torch
 from densevidcap import __version__
 from densevidcap.artefacts import write_json
 from densevidcap.errors import ModelError
+from densevidcap.training import CHECKPOINT
 
 HELD_OUT = ("validate", "val")
 """Splits whose clips are measured after each epoch."""
@@ -20,6 +21,8 @@ HELD_OUT = ("validate", "val")
 RUN = "training"
 """Folder inside the model's: checkpoint, history, curves."""
 SETTINGS = "settings.json"
+CLIPS = "clips.json"
+"""The clips that a run began with."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,18 @@ def claim_folder(out: Path, data: Mapping[str, str], recipe: Mapping[str, Any]) 
             f"{out}: holds a run with other data or settings; "
             "give another folder or remove this one"
         )
+
+
+def find_latecomers(out: Path, readable: Sequence[str]) -> dict[str, str]:
+    """Clips that can be read only now, after the run took its first steps without them."""
+    path = out / RUN / CLIPS
+    begun = read_json_or_none(path) if (out / RUN / CHECKPOINT).exists() else None
+    if not begun:
+        write_json(path, {"clips": list(readable)})
+        return {}
+    late = set(readable) - set(begun["clips"])
+    reason = "this run began without it; to have it, train in another folder"
+    return {clip: reason for clip in readable if clip in late}
 
 
 def describe_run(

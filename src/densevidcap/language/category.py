@@ -56,8 +56,12 @@ class CategoryClassifier(nn.Module):
         tensors, card = load_model(folder)
         if card.get("kind") != KIND:
             raise ModelError(f"{folder}: holds a {card.get('kind')}, not a category classifier")
-        model = cls(card["categories"], *card["sizes"])
-        model.load_state_dict(tensors)
+        try:
+            model = cls(card["categories"], *card["sizes"])
+            model.load_state_dict(tensors)
+        except (KeyError, TypeError, RuntimeError) as error:
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
         return model.eval()
 
 
@@ -126,7 +130,8 @@ class CategoryTask:
 
     @torch.inference_mode()
     def validate(self) -> dict[str, float]:
+        """Percent of held-out clips whose category is found."""
         if self.held_out is None:
             return {}
-        right = self.model(self.held_out.features, self.held_out.words).argmax(-1)
-        return {"accuracy": 100 * float((right == self.held_out.labels).float().mean())}
+        found = self.model(self.held_out.features, self.held_out.words).argmax(-1)
+        return {"accuracy": 100 * float((found == self.held_out.labels).float().mean())}

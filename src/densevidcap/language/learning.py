@@ -18,6 +18,7 @@ from densevidcap.language.captioner import Captioner
 from densevidcap.language.library import Library, LibraryOptions
 from densevidcap.language.streams import Streams
 from densevidcap.language.views import ClipView, Row, make_streams, spread_evenly
+from densevidcap.regions.objectives import IndexArray
 
 POOL = 20
 """Batches that are sorted by length together, so that a batch has little padding."""
@@ -37,12 +38,16 @@ class SentenceOptions:
     """Frames of a sequence at most, drawn anew each time (the paper's augmentation by sampling)."""
     label_smoothing: float = 0.1
     sentences: int = 0
-    """Captions of a clip in one epoch, drawn anew; 0 takes all."""
+    """Captions of a clip in one epoch, on average, drawn anew; 0 takes all."""
 
     def __post_init__(self) -> None:
         for name in ("min_count", "max_length", "batch", "frames"):
             if getattr(self, name) < 1:
                 raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.sentences < 0:
+            raise ModelError(f"sentences must be 0 or more, not {self.sentences}")
+        if not 0 <= self.label_smoothing <= 1:
+            raise ModelError(f"label_smoothing is a share, from 0 to 1, not {self.label_smoothing}")
 
 
 class Batch(NamedTuple):
@@ -78,6 +83,7 @@ class SentenceTask:
         self.model, self.options, self.seed = model, options, seed
         self.views = [views[record.id] for record in (*records, *held_out)]
         self.pairs = self._pair(records, library, pairing, first=0)
+        # A quarter of them says enough, and an epoch is over sooner.
         self.held_out = self._pair(held_out, library, pairing, first=len(records))[::4]
 
     def _pair(
@@ -127,9 +133,7 @@ class SentenceTask:
             pad_sequence(words, batch_first=True, padding_value=Vocabulary.PAD),
         )
 
-    def _draw(
-        self, clip: int, random: np.random.Generator | None
-    ) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def _draw(self, clip: int, random: np.random.Generator | None) -> IndexArray:
         """Frames of the clip: at least half of those allowed when drawn, all when not."""
         count = self.views[clip].paths.shape[1]
         most = min(count, self.options.frames)

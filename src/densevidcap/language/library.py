@@ -15,9 +15,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from densevidcap.data.manifest import ClipRecord
+from densevidcap.errors import CorpusError, ModelError
 from densevidcap.files import replacing
 from densevidcap.language.views import ClipView, view_clip
 from densevidcap.lexical.fcn import LexicalFCN
@@ -42,8 +44,13 @@ class LibraryOptions:
     pairing: Pairing = "spread"
     """The paper's winner-takes-all (Eq. 10) by the sum of the sentence's word probabilities, or
     `spread`: by how much more of them than the clip's other sequences a sequence has, with at most
-    `most` sentences for each, so that none goes without."""
+    `most` sentences for each, so that few sequences go without."""
     most: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("words", "k", "most"):
+            if getattr(self, name) < 1:
+                raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
 
 
 class Library:
@@ -52,7 +59,9 @@ class Library:
     def __init__(
         self, arrays: dict[str, npt.NDArray[np.generic]], ids: Sequence[str], cache: FeatureCache
     ) -> None:
-        self._arrays, self._cache, self._features = arrays, cache, cache.all
+        self._arrays, self._cache = arrays, cache
+        # Once for all views: every map of the file holds one of the process' open files.
+        self._features = cache.all
         self._place = {clip: place for place, clip in enumerate(ids)}
         self._sentences = np.concatenate([[0], np.cumsum(arrays["sentences"])])
 
@@ -88,7 +97,8 @@ def spread(scores: FloatArray, most: int) -> IndexArray:
     sentences, sequences = scores.shape
     most = max(most, -(-sentences // sequences))
     centred = scores - scores.mean(axis=1, keepdims=True)
-    centred -= centred.mean(axis=0)
+    if sentences > 1:  # a single one has no other to be compared with
+        centred -= centred.mean(axis=0)
     taken = np.zeros(sequences, np.intp)
     pairs = np.full(sentences, -1)
     for flat in np.argsort(-centred, axis=None, kind="stable"):
@@ -110,12 +120,17 @@ def open_library(
     """Read the library of these clips from the folder, or make it."""
     ids = [record.id for record in records]
     path = folder / f"views-{_name(model, cache, records, options)}.safetensors"
-    if not path.exists():
+    if path.exists():
+        for _ in records:
+            advance()
+    else:
         arrays = _make(model, cache, records, options, advance)
-        folder.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
             save_file(arrays, temporary)
-    return Library(load_file(path), ids, cache)
+    try:
+        return Library(load_file(path), ids, cache)
+    except SafetensorError:
+        raise CorpusError(f"{path}: damaged; remove it to compute it again") from None
 
 
 def _make(

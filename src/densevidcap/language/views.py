@@ -40,6 +40,13 @@ class StreamOptions:
             for stream in getattr(self, name):
                 if stream not in known:
                     raise ModelError(f"no stream '{stream}': {name} may be {', '.join(known)}")
+        if not self.frames:
+            raise ModelError(f"frames must name at least one of {', '.join(FRAME_STREAMS)}")
+        for stream, share in self.dropout.items():
+            if stream not in (*self.frames, *self.whole):
+                raise ModelError(f"dropout has '{stream}', which is in neither frames nor whole")
+            if not 0 <= share < 1:
+                raise ModelError(f"dropout of '{stream}' must be from 0 to below 1, not {share}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from densevidcap.artefacts import hash_file, read_card, write_json
+from densevidcap.artefacts import hash_file, read_card
 from densevidcap.config import read_config
 from densevidcap.curves import draw_curves
 from densevidcap.data.lexicon import Lexicon
@@ -22,7 +22,7 @@ from densevidcap.fits import (
     AboutOptions,
     claim_folder,
     describe_run,
-    read_json_or_none,
+    find_latecomers,
 )
 from densevidcap.lexical.backbones.weights import (
     PACKAGES,
@@ -34,10 +34,7 @@ from densevidcap.lexical.encoder import EncoderOptions
 from densevidcap.lexical.fcn import HeadOptions, LexicalFCN
 from densevidcap.lexical.features import cache_features
 from densevidcap.lexical.learning import WordOptions, WordTask
-from densevidcap.training import CHECKPOINT, Progress, Run, TrainingOptions
-
-CLIPS = "clips.json"
-"""The clips that a run began with."""
+from densevidcap.training import Progress, Run, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,8 @@ class WordsFit:
             stages - tuned if tuned else None,
             advance,
         )
-        self.left_out = failures | self._find_latecomers()
+        readable = [record.id for record in self.clips if record.id in self.cache]
+        self.left_out = failures | find_latecomers(self.out, readable)
         return self.left_out
 
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
@@ -134,18 +132,6 @@ class WordsFit:
         self.model.save(self.out, {**card, "started_from": self.origin}, half)
         draw_curves(history, self.out / RUN / "curves.png")
         return history
-
-    def _find_latecomers(self) -> dict[str, str]:
-        """Clips that can be read only now, after the run took its first steps without them."""
-        path = self.out / RUN / CLIPS
-        readable = [record.id for record in self.clips if record.id in self.cache]
-        begun = read_json_or_none(path) if (self.out / RUN / CHECKPOINT).exists() else None
-        if not begun:
-            write_json(path, {"clips": readable})
-            return {}
-        late = set(readable) - set(begun["clips"])
-        reason = "this run began without it; to have it, train in another folder"
-        return {clip: reason for clip in readable if clip in late}
 
 
 def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
