@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +10,7 @@ import pytest
 
 from densevidcap.config import read_config
 from densevidcap.errors import ModelError
+from densevidcap.language.fitting import SentencesRecipe
 from densevidcap.lexical.fitting import WordsRecipe
 
 
@@ -19,6 +20,9 @@ class Soup:
     carrots: int = 3
     salt: Literal["none", "much"] = "none"
     name: str = "soup"
+    vegan: bool = True
+    herbs: tuple[str, ...] = ("thyme",)
+    grams: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.carrots < 0:
@@ -32,17 +36,26 @@ class Bread:
 
 def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
     path = tmp_path / "dinner.toml"
-    path.write_text('[soup]\nlitres = 2\nsalt = "much"\n')
+    path.write_text('[soup]\nlitres = 2\nsalt = "much"\nvegan = false\n')
     assert read_config(path, soup=Soup, bread=Bread) == {
-        "soup": Soup(litres=2, salt="much"),
+        "soup": Soup(litres=2, salt="much", vegan=False),
         "bread": Bread(),
     }
+
+
+def test_lists_and_tables(tmp_path: Path) -> None:
+    path = tmp_path / "dinner.toml"
+    path.write_text('[soup]\nherbs = ["dill", "mint"]\ngrams = { dill = 5, mint = 0.5 }\n')
+    expected = Soup(herbs=("dill", "mint"), grams={"dill": 5, "mint": 0.5})
+    assert read_config(path, soup=Soup) == {"soup": expected}
+    path.write_text("[soup]\nherbs = []\n[soup.grams]\n")
+    assert read_config(path, soup=Soup) == {"soup": Soup(herbs=())}
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("[soup]\npepper = 1", "[soup] has no 'pepper'; it has litres, carrots, salt, name"),
+        ("[soup]\npepper = 1", "[soup] has no 'pepper'; it has litres, carrots, salt, name, vegan"),
         ("[stew]\nlitres = 1", "no section 'stew'; there are soup, bread"),
         ("soup = 3", "'soup' must be a section: write [soup]"),
         ("[soup]\ncarrots = 1.5", "[soup] carrots = 1.5 must be a whole number"),
@@ -50,6 +63,14 @@ def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
         ('[soup]\nlitres = "1"', "[soup] litres = '1' must be a number"),
         ('[soup]\nsalt = "some"', "[soup] salt = 'some' must be one of 'none', 'much'"),
         ("[soup]\nname = 3", "[soup] name = 3 must be a text in quotes"),
+        ("[soup]\nvegan = 1", "[soup] vegan = 1 must be true or false"),
+        ('[soup]\nherbs = "dill"', "[soup] herbs = 'dill' must be a list, each a text in quotes"),
+        ("[soup]\nherbs = [1]", "[soup] herbs = [1] must be a list, each a text in quotes"),
+        ("[soup]\ngrams = 5", "[soup] grams = 5 must be a table, each a number"),
+        (
+            "[soup.grams]\ndill = true",
+            "[soup] grams = {'dill': True} must be a table, each a number",
+        ),
         ("[soup]\ncarrots = -1", "[soup] carrots must not be negative"),
         ("[soup", "not a TOML file"),
     ],
@@ -69,6 +90,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_config(tmp_path / "none.toml", soup=Soup)
 
 
-def test_the_shipped_recipe_can_be_read() -> None:
-    recipe = WordsRecipe.read(Path(__file__).parent.parent / "experiments" / "words.toml")
-    assert recipe.start.weights == "imagenet"
+def test_the_shipped_recipes_can_be_read() -> None:
+    experiments = Path(__file__).parent.parent / "experiments"
+    assert WordsRecipe.read(experiments / "words.toml").start.weights == "imagenet"
+    assert SentencesRecipe.read(experiments / "sentences.toml").captioner.kind == "bi-s2vt"

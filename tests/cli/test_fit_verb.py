@@ -157,3 +157,21 @@ def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["started_from"]["weights"] == "mine.pth"
     assert len(card["started_from"]["sha256"]) == 64
+
+
+def test_weights_of_another_model(corpus: Corpus, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    corpus.recipe.write_text(RECIPE.format(tuned=1))
+    assert corpus.fit(first).exit_code == 0
+    corpus.recipe.write_text(f'{RECIPE.format(tuned=0)}\n[start]\nweights = "{first}"\n')
+    assert corpus.fit(second).exit_code == 0
+    card = json.loads((second / "card.json").read_text())
+    assert card["started_from"] == {"weights": "first", "licence": "Apache-2.0"}
+    ours, theirs = (LexicalFCN.load(folder).encoder.state_dict() for folder in (second, first))
+    assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())
+
+    other = RECIPE.format(tuned=0).replace("lite0", "lite2")
+    corpus.recipe.write_text(f'{other}\n[start]\nweights = "{first}"\n')
+    result = corpus.fit(tmp_path / "third")
+    assert isinstance(result.exception, ModelError)
+    assert f"{first}: its backbone is lite0, not lite2" in str(result.exception)

@@ -136,4 +136,4 @@ def test_a_damaged_library_is_refused(corpus: Corpus, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["words", "k", "most"])
 def test_sizes_that_cannot_be_are_refused(name: str) -> None:
     with pytest.raises(ModelError, match=f"{name} must be at least 1, not 0"):
-        LibraryOptions(**{name: 0})
+        LibraryOptions(**{name: 0})  # type: ignore[arg-type]

@@ -193,3 +193,20 @@ def test_a_caches_name_changes_with_all_it_depends_on(encoder: RegionEncoder) ->
     }
     assert len(names) == 5
     assert name_cache(encoder, SAMPLING, None) in names
+
+
+def test_a_stages_name_does_not_depend_on_what_comes_after_it() -> None:
+    """Encoders that were tuned from there on share what lies below."""
+    torch.manual_seed(0)
+    encoder = RegionEncoder(ENCODER).eval()
+    stages = encoder.backbone.stages()
+    places = (*range(len(stages) + 1), None)
+    before = [name_cache(encoder, SAMPLING, place) for place in places]
+    assert len(set(before)) == len(before)
+    tuned = len(stages) - 2
+    for module in stages[tuned].modules:
+        for parameter in encoder.backbone.get_submodule(module).parameters():
+            parameter.data += 1
+    after = [name_cache(encoder, SAMPLING, place) for place in places]
+    changed = [one != other for one, other in zip(before, after, strict=True)]
+    assert changed == [place is None or place > tuned for place in places]

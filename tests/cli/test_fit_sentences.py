@@ -1,0 +1,152 @@
+"""`fit sentences`, through the real command line, on a few clips of the test world."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from PIL import Image
+from tests.lexical.small_world import make_lexicon, make_model, write_corpus
+
+from densevidcap.cli import root
+from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
+from densevidcap.errors import CorpusError, ModelError
+from densevidcap.language.captioner import Captioner
+from densevidcap.language.describer import Describer
+from densevidcap.language.fitting import SentencesRecipe
+
+RECIPE = """
+[sampling]
+frames = 3
+[streams]
+frames = ["centred"]
+whole = ["clip", "category"]
+dropout = {{ clip = 0.3 }}
+[captioner]
+kind = "{kind}"
+hidden = 16
+embedding = 8
+[library]
+words = 20
+k = 4
+[sentences]
+min_count = 1
+[training]
+epochs = 2
+seed = 5
+[about]
+licence = "Apache-2.0"
+data = "the test world"
+"""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    manifest: Path
+    words: Path
+    recipe: Path
+
+    def fit(self, out: Path, *more: str) -> Result:
+        paths = {"data": self.manifest, "words": self.words, "config": self.recipe, "out": out}
+        options = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
+        cache = ["--cache", str(self.manifest.parent / "cache")]
+        return CliRunner().invoke(root, ["fit", "sentences", *options, *cache, *more])
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    manifest = write_corpus(tmp_path / "world", clips=10)
+    make_model(make_lexicon(list(read_manifest(manifest)))).save(tmp_path / "words", {})
+    (tmp_path / "sentences.toml").write_text(RECIPE.format(kind="s2vt"))
+    return Corpus(manifest, tmp_path / "words", tmp_path / "sentences.toml")
+
+
+def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    result = corpus.fit(out)
+    assert result.exit_code == 0, result.output
+    assert "epoch 2: loss " in result.stderr
+    assert re.match(rf"{out}: epoch 2, step \d+, loss .*, nats_a_word ", result.stdout)
+    assert Describer.load(out).captioner.options.kind == "s2vt"
+    card = json.loads((out / "card.json").read_text())
+    assert (card["licence"], card["data"]["about"]) == ("Apache-2.0", "the test world")
+    assert (card["data"]["clips"], card["data"]["held_out_clips"]) == (8, 1)
+    assert set(card["data"]["sha256"]) == {"manifest", "words"}
+    assert card["recipe"]["streams"]["frames"] == ["centred"]
+    assert [entry["epoch"] for entry in card["history"]] == [1, 2]
+    with Image.open(out / "training" / "curves.png") as curves:
+        assert curves.format == "PNG"
+
+    weights = (out / "weights.safetensors").read_bytes()
+    again = corpus.fit(out)
+    assert again.stdout == result.stdout
+    assert "epoch" not in again.stderr
+    assert (out / "weights.safetensors").read_bytes() == weights
+
+    assert corpus.fit(out, "--half").exit_code == 0
+    assert (out / "weights.safetensors").stat().st_size < 0.6 * len(weights)
+    assert Captioner.load(out).options.kind == "s2vt"
+
+    corpus.recipe.write_text(RECIPE.format(kind="bi-s2vt"))
+    refused = corpus.fit(out)
+    assert isinstance(refused.exception, ModelError)
+    assert "holds a run with other data or settings" in str(refused.exception)
+
+
+def test_clips_that_cannot_be_read_are_named_and_the_model_is_made_of_the_others(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    missing = tmp_path / "none.mp4"
+    broken = ClipRecord("[/broken]", str(missing), ("a red ball",), None, "train")
+    write_manifest(corpus.manifest, [*read_manifest(corpus.manifest), broken])
+    out = tmp_path / "model"
+    result = corpus.fit(out)
+    assert result.exit_code == 1
+    assert f"left out [/broken]: {missing}: no such file" in result.stderr
+    assert "made without 1 clips, as told above: [/broken];" in result.stderr.splitlines()[-1]
+    card = json.loads((out / "card.json").read_text())
+    assert card["data"]["clips"] == 8
+
+    # Put right too late: a model never claims a clip that it was not trained on.
+    missing.write_bytes(Path(str(next(read_manifest(corpus.manifest)).source)).read_bytes())
+    again = corpus.fit(out)
+    assert again.exit_code == 1
+    assert "left out [/broken]: this run began without it;" in again.stderr
+    assert json.loads((out / "card.json").read_text()) == card
+
+
+def test_a_corpus_of_which_nothing_can_be_read_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+    missing = tmp_path / "none.mp4"
+    write_manifest(
+        corpus.manifest, [ClipRecord("gone", str(missing), ("a red ball",), None, "train")]
+    )
+    result = corpus.fit(tmp_path / "model")
+    assert isinstance(result.exception, CorpusError)
+    assert f"no clip can be read; the first: {missing}: no such file" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        '[streams]\nframes = "centred"',
+        '[streams]\nwhole = ["sound"]',
+        "[streams]\ndropout = { sound = 0.5 }",
+        "[captioner]\nhidden = 0",
+        "[captioner]\nanchor = 1",
+        '[library]\npairing = "best"',
+        "[library]\nk = 0",
+        "[sentences]\nlabel_smoothing = 2",
+        "[sentences]\nsentences = -1",
+    ],
+)
+def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, wrong: str) -> None:
+    recipe = tmp_path / "sentences.toml"
+    recipe.write_text(wrong)
+    section, name = wrong.split(" =")[0].split("\n")
+    with pytest.raises(ModelError, match=re.escape(f"{recipe}: {section} ")) as caught:
+        SentencesRecipe.read(recipe)
+    assert name in str(caught.value)
