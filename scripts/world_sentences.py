@@ -1,0 +1,205 @@
+"""Do sentences name the thing in their own region-sequence? Clips of the test world, where we know.
+
+python scripts/world_sentences.py
+
+A Lexical-FCN and captioners learn from clips and captions alone. In clips of another world, the
+best sentence of each region-sequence that follows a thing is then looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Column, Table
+
+from densevidcap.data.lexicon import build_lexicon
+from densevidcap.data.manifest import read_manifest
+from densevidcap.data.sampling import Sampling
+from densevidcap.data.text import tokenise
+from densevidcap.fits import AboutOptions
+from densevidcap.language.beams import BeamOptions
+from densevidcap.language.captioner import CaptionerOptions
+from densevidcap.language.describer import Describer
+from densevidcap.language.fitting import SentencesFit, SentencesRecipe
+from densevidcap.language.learning import SentenceOptions
+from densevidcap.language.library import LibraryOptions
+from densevidcap.language.views import ClipView, StreamOptions, view_clip
+from densevidcap.lexical.encoder import EncoderOptions
+from densevidcap.lexical.fcn import HeadOptions, LexicalFCN
+from densevidcap.lexical.fitting import StartOptions, WordsFit, WordsRecipe
+from densevidcap.lexical.learning import WordOptions
+from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions.measures import measure_following
+from densevidcap.testworld import World, WorldClip, write_world
+from densevidcap.testworld.words import (
+    COLOUR_WORDS,
+    FUNCTION_WORDS,
+    KIND_WORDS,
+    MOTION_PHRASES,
+    TEXTURE_WORDS,
+)
+from densevidcap.training import Silence, TrainingOptions
+
+SIZE, FRAMES = 320, 6
+SAMPLING = Sampling(frames=FRAMES)
+WORDS = WordsRecipe(
+    SAMPLING,
+    StartOptions(),
+    EncoderOptions("lite0", SIZE, window=4, stride=2),
+    HeadOptions(hidden=256, dropout=0.3),
+    WordOptions(batch=16, frames=0),
+    TrainingOptions(epochs=30, learning_rate=2e-3, average=0.95),
+    AboutOptions(),
+)
+LIBRARY = LibraryOptions()
+PLAIN = StreamOptions(("regions",), ())
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a captioner sees, and how sentences are given to the sequences it learns from."""
+
+    streams: StreamOptions
+    library: LibraryOptions
+
+    @property
+    def recipe(self) -> SentencesRecipe:
+        return SentencesRecipe(
+            SAMPLING,
+            self.streams,
+            CaptionerOptions(hidden=128, embedding=64, dropout=0.3),
+            self.library,
+            SentenceOptions(frames=FRAMES),
+            TrainingOptions(epochs=40, learning_rate=3e-3, average=0.99),
+            AboutOptions(),
+        )
+
+
+WAYS = {
+    "the paper's: regions, winner takes all": Way(PLAIN, replace(LIBRARY, pairing="winner")),
+    "the same, sentences spread": Way(PLAIN, LIBRARY),
+    "ours: centred, anchored, spread": Way(
+        StreamOptions(dropout=dict.fromkeys(("frames", "clip", "clip_words", "category"), 0.3)),
+        LIBRARY,
+    ),
+}
+
+
+class Tested(NamedTuple):
+    """A clip as captioners see it, and which things each of its sequences follows."""
+
+    view: ClipView
+    kinds: Sequence[str]
+    """Of all things in the clip."""
+    followed: Sequence[frozenset[str]]
+    """Kinds of the things that a sequence holds the centre of in at least half of its frames."""
+
+
+class Naming(NamedTuple):
+    """Of one sentence."""
+
+    own: float
+    """Whether it names a thing that its own sequence follows."""
+    chance: float
+    """The share of the clip's sequences that follow a thing it names."""
+    clip: float
+    """Whether it names a thing of the clip at all."""
+
+
+def tag(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Parts of speech: the test world's words need no tagger."""
+    moving = {word for each in MOTION_PHRASES.values() for word in " ".join(each).split()}
+    parts = dict.fromkeys(moving - FUNCTION_WORDS, "VERB")
+    for table, part in ((KIND_WORDS, "NOUN"), (COLOUR_WORDS, "ADJ"), (TEXTURE_WORDS, "ADJ")):
+        parts |= {word: part for words in table.values() for word in words}
+    return [[parts.get(word, "X") for word in sentence] for sentence in sentences]
+
+
+def write_lexicon(manifest: Path) -> Path:
+    captions = {record.id: record.captions for record in read_manifest(manifest)}
+    path = manifest.with_name("lexicon.json")
+    build_lexicon(captions, tag).save(path)
+    return path
+
+
+def fit_words(manifest: Path, out: Path) -> LexicalFCN:
+    fit = WordsFit(manifest, write_lexicon(manifest), WORDS, out)
+    assert not fit.read_clips(out / "cache", lambda: None)
+    fit.train(Silence())
+    return LexicalFCN.load(out)
+
+
+def fit_sentences(manifest: Path, words: Path, way: Way, out: Path) -> Describer:
+    fit = SentencesFit(manifest, words, way.recipe, out)
+    assert not fit.read_clips(words / "cache", lambda: None, lambda: None)
+    fit.train(Silence())
+    return Describer.load(out)
+
+
+def look_at(clip: WorldClip, model: LexicalFCN) -> Tested:
+    seen = model.read(clip.frames)
+    sequences = generate_sequences(seen, SequenceOptions(k=LIBRARY.k))
+    followed = [
+        frozenset(
+            thing.kind for thing in clip.things if measure_following(sequence, thing.boxes) >= 0.5
+        )
+        for sequence in sequences
+    ]
+    view = view_clip(seen, sequences, LIBRARY.words)
+    return Tested(view, [thing.kind for thing in clip.things], followed)
+
+
+def name_things(describer: Describer, clip: Tested) -> list[Naming]:
+    """For the best sentence of each sequence that follows a thing."""
+    following = [place for place, kinds in enumerate(clip.followed) if kinds]
+    best: dict[int, str] = {}
+    for candidate in describer.propose(clip.view, BeamOptions()):
+        if candidate.sequence in following:
+            best.setdefault(candidate.sequence, describer.say(candidate.words))
+    namings = []
+    for place, sentence in best.items():
+        said = set(tokenise(sentence))
+        named = {kind for kind, words in KIND_WORDS.items() if said & set(words)}
+        elsewhere = np.mean([bool(named & clip.followed[other]) for other in following])
+        own = bool(named & clip.followed[place])
+        namings.append(Naming(own, float(elsewhere), bool(named & set(clip.kinds))))
+    return namings
+
+
+@click.command()
+@click.option("--clips", default=300, show_default=True, help="Of the world to learn from.")
+@click.option("--test", default=50, show_default=True, help="Clips of another world to describe.")
+def main(clips: int, test: int) -> None:
+    console = Console()
+    table = Table(
+        "captioner",
+        *(Column(name, justify="right") for name in ("own %", "chance %", "of the clip %", "n")),
+        caption="sentences that name a thing: in their own region-sequence, in any of the clip's"
+        " that follow one, anywhere in the clip",
+    )
+    with TemporaryDirectory() as name, console.status("Drawing") as status:
+        folder = Path(name)
+        manifest = write_world(folder, range(clips), World(size=SIZE, frames=FRAMES))
+        status.update("Learning words")
+        words = fit_words(manifest, folder / "words")
+        status.update("Looking at the other world")
+        other = World(seed=1, size=SIZE, frames=FRAMES)
+        tested = [look_at(other.clip(number), words) for number in range(test)]
+        for place, (label, way) in enumerate(WAYS.items()):
+            status.update(f"Learning sentences: {label}")
+            describer = fit_sentences(manifest, folder / "words", way, folder / f"way-{place}")
+            namings = [naming for clip in tested for naming in name_things(describer, clip)]
+            shares = 100 * np.mean(namings, axis=0)
+            table.add_row(label, *(f"{share:.1f}" for share in shares), str(len(namings)))
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
