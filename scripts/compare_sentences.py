@@ -95,7 +95,7 @@ def say_one(fit: SentencesFit, known: str) -> dict[str, str]:
         view = fit.library.view(record.id)
         if known == "given" and describer.classifier is not None:
             view = mark_category(view, describer.classifier.categories, record.category)
-        found = describer.propose(view, BeamOptions(), [0], KNOWN[known])
+        found = describer.propose(view, BeamOptions(), sequences=[0], categories=KNOWN[known])
         best = max(found, key=lambda candidate: candidate.score)
         said[record.id] = describer.say(best.words)
     return said

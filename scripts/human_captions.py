@@ -15,11 +15,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.evaluation import METRICS, describe_evaluator, score_captions
 from densevidcap.evaluation.diversity import cluster, diversity
 from densevidcap.evaluation.humans import hold_out
-from densevidcap.evaluation.lsa import LatentSpace
 
 CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 9, 10)
 DIMENSIONS = (5, 8, 10, 12, 20, 50)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from tests.evaluation.made_captions import REFERENCES
 
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.evaluation import CaptionScorer
-from densevidcap.evaluation.lsa import LatentSpace
 
 
 @pytest.fixture(scope="session")

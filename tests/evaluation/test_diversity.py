@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.evaluation.diversity import cluster, diversity
-from densevidcap.evaluation.lsa import LatentSpace
 
 WORDS = ("man", "dog", "horse", "car", "runs", "sings", "drives", "eats", "red", "small")
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)

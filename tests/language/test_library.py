@@ -13,10 +13,11 @@ from tests.language.small_corpus import LIBRARY, Corpus, make_corpus
 
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.language.library import LibraryOptions, open_library, spread
+from densevidcap.language.library import LibraryOptions, open_library
 from densevidcap.language.views import view_clip
 from densevidcap.records import FloatArray
 from densevidcap.regions import SequenceOptions, associate, generate_sequences
+from densevidcap.regions.association import spread
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 12)

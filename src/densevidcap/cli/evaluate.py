@@ -14,9 +14,9 @@ import click
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from densevidcap.data.lsa import LatentSpace
     from densevidcap.evaluation.captions import CaptionScores
     from densevidcap.evaluation.dense import DenseScores
-    from densevidcap.evaluation.lsa import LatentSpace
     from densevidcap.evaluation.report import DenseReport
 
 
@@ -92,8 +92,8 @@ def command(
 
 
 def _learn_space(path: Path) -> LatentSpace:
+    from densevidcap.data.lsa import LatentSpace
     from densevidcap.errors import CorpusError
-    from densevidcap.evaluation.lsa import LatentSpace
     from densevidcap.evaluation.sentence_files import read_references
 
     captions = read_references(path, "train").sentences.values()

@@ -8,10 +8,10 @@ from itertools import chain
 
 import numpy as np
 
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.evaluation.captions import CaptionScorer, CaptionScores
 from densevidcap.evaluation.content import ContentWords, compare_content
 from densevidcap.evaluation.diversity import diversity
-from densevidcap.evaluation.lsa import LatentSpace
 
 Ranked = Mapping[str, Sequence[str]]
 """The sentences of each clip, the best first."""

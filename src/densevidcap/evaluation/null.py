@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.evaluation.captions import CaptionScorer
 from densevidcap.evaluation.dense import TOPS, DenseScores, score_dense
-from densevidcap.evaluation.lsa import LatentSpace
 
 STRANGERS = (0, 2, 4, 6, 8)
 """How many of ten sentences belong to other clips, point by point."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.evaluation.captions import CaptionScorer, CaptionScores
 from densevidcap.evaluation.dense import TOPS, DenseScores, Ranked, score_dense
 from densevidcap.evaluation.humans import hold_out
-from densevidcap.evaluation.lsa import LatentSpace
 from densevidcap.evaluation.null import diversity_at_equal_cider, trace_null_curve
 
 

@@ -171,10 +171,17 @@ class Captioner(nn.Module):
         each[said] = -F.cross_entropy(logits, targets[said], reduction="none")
         return each.sum(1)
 
-    def save(self, folder: Path, card: Mapping[str, Any], half: bool = False) -> None:
+    def save(
+        self,
+        folder: Path,
+        card: Mapping[str, Any],
+        half: bool = False,
+        files: tuple[str, ...] = (),
+    ) -> None:
         """Write a model folder; `card` adds what the model cannot know (data, figures, licence).
 
-        `half` keeps 16 bits of every number, for half the size.
+        `half` keeps 16 bits of every number, for half the size. `files` names what the caller has
+        put there already.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.vocabulary.save(folder / VOCABULARY)
@@ -182,7 +189,7 @@ class Captioner(nn.Module):
         if half:
             tensors = {name: tensor.half() for name, tensor in tensors.items()}
         content = {"kind": KIND, "captioner": asdict(self.options), **card}
-        save_model(folder, tensors, content, (VOCABULARY,))
+        save_model(folder, tensors, content, (VOCABULARY, *files))
 
     @classmethod
     def load(cls, folder: Path) -> Captioner:

@@ -1,12 +1,11 @@
-"""Which sentences to say of a clip: good ones that together tell the most.
+"""Which of a clip's candidates to say: good ones that differ, each tied to one region-sequence.
 
-A set S of candidates is worth
+Sentences are added one by one. The next is the one with the highest
 
-    F(S) = sum_{s in S} quality(s) + weight * sum_{w in words of S} value(w)
+    quality(s) - diversity * mean of cos(s, t) over the sentences t chosen before
 
-Each word counts once however often it is said, so the second sum is submodular, and the greedy
-choice is within 1 - 1/e of the best for it. A word's value is positive where the clip probably
-shows it: a sentence about something else may be new, but it tells nothing of the clip.
+with cosines in the latent space in which the paper measures how different captions are (Eq. 15). As
+for region-sequences, the first is the best by itself, and each further one must also differ.
 """
 
 from __future__ import annotations
@@ -15,9 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from densevidcap.errors import ModelError
 from densevidcap.language.describer import Candidate
-from densevidcap.records import FloatArray
+from densevidcap.regions.objectives import Float64Array
 
 
 @dataclass(frozen=True)
@@ -25,49 +26,37 @@ class ChoiceOptions:
     """How sentences are weighed against each other."""
 
     k: int = 10
-    diversity: float = 1.0
-    """How much new words count beside the sentences' own scores."""
-    special: float = 0.3
-    """How much of log P(sentence | clip) is held against a sentence, so that what any of the
-    clip's sequences would say comes after what this one says."""
-    doubt: float = 0.3
-    """Probability from which on a word is worth saying."""
-    repeat: float = 0.5
-    """Taken from a sentence for each of its region-sequence's sentences that are chosen already."""
+    """Sentences, or as many as there are."""
+    diversity: float = 1.5
+    """What sameness with those chosen costs. A score is about -1 to -3, a cosine at most 1."""
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ModelError(f"k must be at least 1, not {self.k}")
+        if not self.diversity >= 0:
+            raise ModelError(f"diversity must be 0 or more, not {self.diversity}")
 
 
 def choose(
     candidates: Sequence[Candidate],
-    content: Sequence[frozenset[int]],
-    values: FloatArray,
-    clip_scores: FloatArray,
+    meanings: npt.NDArray[np.float64],
     options: ChoiceOptions,
 ) -> list[int]:
-    """Places of the chosen candidates, in order of choice.
+    """Places of the chosen candidates, in order of choice; no sentence twice.
 
-    `content` (S) holds the lexicon words of each, `values` (W,) the clip's word probabilities,
-    `clip_scores` (S,) each sentence's mean score over the clip's sequences.
+    `meanings` (S, D) are the sentences' places in the latent space.
     """
-    worth = np.asarray(values, np.float64) - options.doubt
-    quality = np.array([each.score for each in candidates]) - options.special * clip_scores
-    said: set[int] = set()
-    texts: set[tuple[int, ...]] = set()
-    used: dict[int, int] = {}
+    lengths = np.linalg.norm(meanings, axis=1, keepdims=True)
+    units = meanings / np.maximum(lengths, np.finfo(np.float64).tiny)
+    quality: Float64Array = np.array([candidate.score for candidate in candidates])
+    sameness = np.zeros(len(candidates))
     chosen: list[int] = []
-    while len(chosen) < options.k:
-        best, best_gain = -1, -np.inf
-        for place, candidate in enumerate(candidates):
-            if candidate.words in texts:
-                continue
-            new = content[place] - said
-            gain = quality[place] - options.repeat * used.get(candidate.sequence, 0)
-            gain += options.diversity * sum(worth[word] for word in new)
-            if gain > best_gain:
-                best, best_gain = place, gain
-        if best < 0:
-            break
+    is_open = np.ones(len(candidates), bool)
+    while len(chosen) < options.k and is_open.any():
+        gains = quality - options.diversity * sameness / max(1, len(chosen))
+        best = int(np.where(is_open, gains, -np.inf).argmax())
         chosen.append(best)
-        texts.add(candidates[best].words)
-        said |= content[best]
-        used[candidates[best].sequence] = used.get(candidates[best].sequence, 0) + 1
+        sameness += units @ units[best]
+        said = candidates[best].words
+        is_open &= [candidate.words != said for candidate in candidates]
     return chosen

@@ -8,12 +8,15 @@ from math import log
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.language.beams import BeamOptions, score, search
 from densevidcap.language.captioner import Captioner
 from densevidcap.language.category import CategoryClassifier, mark_category
-from densevidcap.language.fitting import CATEGORY
+from densevidcap.language.draws import DrawOptions, draw
+from densevidcap.language.fitting import CATEGORY, MEANING
 from densevidcap.language.views import ClipView, look, make_streams
 from densevidcap.records import FloatArray
 
@@ -37,8 +40,10 @@ class Candidate:
 class Describer:
     """A captioner and the classifier that tells it a clip's category, if it takes one."""
 
-    def __init__(self, captioner: Captioner, classifier: CategoryClassifier | None) -> None:
-        self.captioner, self.classifier = captioner, classifier
+    def __init__(
+        self, captioner: Captioner, classifier: CategoryClassifier | None, meaning: LatentSpace
+    ) -> None:
+        self.captioner, self.classifier, self.meaning = captioner, classifier, meaning
         self._frames = [*captioner.options.frame_streams]
         self._whole = [*captioner.options.whole_streams]
 
@@ -47,7 +52,9 @@ class Describer:
         captioner = Captioner.load(folder)
         takes_category = "category" in captioner.options.whole_streams
         return cls(
-            captioner, CategoryClassifier.load(folder / CATEGORY) if takes_category else None
+            captioner,
+            CategoryClassifier.load(folder / CATEGORY) if takes_category else None,
+            LatentSpace.load(folder / MEANING),
         )
 
     def categorise(self, view: ClipView, most: int) -> list[tuple[ClipView, float]]:
@@ -60,35 +67,38 @@ class Describer:
         probabilities = self.classifier.classify(view)
         order = np.argsort(-probabilities, kind="stable")[:most]
         names = self.classifier.categories
-        return [(mark_category(view, names, names[c]), log(probabilities[c])) for c in order]
+        floor = np.finfo(np.float32).tiny
+        return [
+            (mark_category(view, names, names[c]), log(max(probabilities[c], floor))) for c in order
+        ]
 
     def propose(
         self,
         view: ClipView,
         beams: BeamOptions,
+        draws: DrawOptions | None = None,
         sequences: Sequence[int] | None = None,
-        categories: int = 3,
+        categories: int = 1,
     ) -> list[Candidate]:
-        """Every sentence of every beam of every sequence, each sequence's best first (Eq. 14).
+        """The sentences that are searched, and drawn, for every sequence, each one's best first.
 
-        `categories` is how many are tried, 0 for none.
+        `categories` is how many probable ones are tried (Eq. 14), 0 for none.
         """
         found: dict[tuple[int, tuple[int, ...]], Candidate] = {}
         for supposed, log_category in self.categorise(view, categories):
             rows = look(supposed, sequences, MOST_FRAMES)
             streams = make_streams(rows, self._frames, self._whole)
-            for row, sentences in zip(rows, search(self.captioner, streams, beams), strict=True):
-                for one in sentences:
+            sentences = search(self.captioner, streams, beams)
+            if draws is not None:
+                drawn = draw(self.captioner, streams, draws)
+                sentences = [[*a, *b] for a, b in zip(sentences, drawn, strict=True)]
+            for row, ones in zip(rows, sentences, strict=True):
+                for one in ones:
                     length = (len(one.words) + 1) ** beams.length_penalty
-                    candidate = Candidate(
-                        row.sequence,
-                        one.words,
-                        one.score + log_category / length,
-                        one.log_probability,
-                    )
+                    score = one.score + log_category / length
                     key = (row.sequence, one.words)
-                    if key not in found or found[key].score < candidate.score:
-                        found[key] = candidate
+                    if key not in found or found[key].score < score:
+                        found[key] = Candidate(*key, score, one.log_probability)
         return sorted(found.values(), key=lambda each: (each.sequence, -each.score))
 
     def compare(self, view: ClipView, sentences: Sequence[Sequence[int]]) -> FloatArray:
@@ -100,6 +110,10 @@ class Describer:
         repeated = [words for words in sentences for _ in rows]
         scores = score(self.captioner, streams.select(every), repeated)
         return np.asarray(scores.view(len(sentences), len(rows)).numpy(), np.float32)
+
+    def place(self, candidates: Sequence[Candidate]) -> npt.NDArray[np.float64]:
+        """(S, D): what each sentence means."""
+        return self.meaning.embed(self.say(candidate.words) for candidate in candidates)
 
     def say(self, words: Sequence[int]) -> str:
         return self.captioner.vocabulary.decode(words)

@@ -12,6 +12,7 @@ import torch
 from densevidcap.artefacts import WEIGHTS, hash_file
 from densevidcap.config import read_config
 from densevidcap.curves import draw_curves
+from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import Vocabulary
@@ -35,6 +36,8 @@ from densevidcap.training import Progress, Run, TrainingOptions
 
 CATEGORY = "category"
 """Folder inside the captioner's, for its classifier."""
+MEANING = "meaning.safetensors"
+"""The latent space of the training captions, in which sentences are compared."""
 
 CATEGORY_TRAINING = TrainingOptions(epochs=12, learning_rate=1e-3, weight_decay=0.05, average=0.99)
 
@@ -127,7 +130,9 @@ class SentencesFit:
             trained=len(trained),
             measured=len(measured),
         )
-        model.save(self.out, card, half)
+        captions = (caption for record in trained for caption in record.captions)
+        LatentSpace.fit(captions).save(self.out / MEANING)
+        model.save(self.out, card, half, (MEANING,))
         draw_curves(history, self.out / RUN / "curves.png")
         return history
 

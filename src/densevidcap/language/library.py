@@ -27,6 +27,7 @@ from densevidcap.lexical.features import FeatureCache
 from densevidcap.lexical.words import CONTENT
 from densevidcap.records import FloatArray
 from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions.association import spread
 from densevidcap.regions.objectives import THRESHOLD, IndexArray
 from densevidcap.regions.sequences import pool_words
 
@@ -86,27 +87,6 @@ class Library:
         if options.pairing == "winner":
             return np.asarray(self._arrays["sums"][own].argmax(axis=1))
         return spread(np.asarray(self._arrays["shares"][own], np.float32), options.most)
-
-
-def spread(scores: FloatArray, most: int) -> IndexArray:
-    """(S,): a sequence for each sentence, best matches first, none with more than its share.
-
-    Scores (S, K) are first centred: neither a sentence of many words nor a sequence that has a bit
-    of everything is to win for that alone.
-    """
-    sentences, sequences = scores.shape
-    most = max(most, -(-sentences // sequences))
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    if sentences > 1:  # a single one has no other to be compared with
-        centred -= centred.mean(axis=0)
-    taken = np.zeros(sequences, np.intp)
-    pairs = np.full(sentences, -1)
-    for flat in np.argsort(-centred, axis=None, kind="stable"):
-        sentence, sequence = divmod(int(flat), sequences)
-        if pairs[sentence] < 0 and taken[sequence] < most:
-            pairs[sentence] = sequence
-            taken[sequence] += 1
-    return pairs
 
 
 def open_library(

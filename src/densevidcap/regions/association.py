@@ -1,4 +1,4 @@
-"""Which region-sequence a sentence describes: winner-takes-all (section 3.2.2)."""
+"""Which region-sequence a sentence describes: winner-takes-all (section 3.2.2), or a fair share."""
 
 from __future__ import annotations
 
@@ -38,3 +38,24 @@ def associate(
     pooled = pool_words(sequences, clip)
     scores = [informativeness(pooled, words) for words in sentences]
     return Association(np.array(scores, np.float32).reshape(len(sentences), len(sequences)))
+
+
+def spread(scores: FloatArray, most: int) -> IndexArray:
+    """(S,): a sequence for each sentence, best matches first, none with more than its share.
+
+    Scores (S, K) are first centred: neither a sentence of many words nor a sequence that has a bit
+    of everything is to win for that alone.
+    """
+    sentences, sequences = scores.shape
+    most = max(most, -(-sentences // sequences))
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    if sentences > 1:  # a single one has no other to be compared with
+        centred -= centred.mean(axis=0)
+    taken = np.zeros(sequences, np.intp)
+    pairs = np.full(sentences, -1)
+    for flat in np.argsort(-centred, axis=None, kind="stable"):
+        sentence, sequence = divmod(int(flat), sequences)
+        if pairs[sentence] < 0 and taken[sequence] < most:
+            pairs[sentence] = sequence
+            taken[sequence] += 1
+    return pairs

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from densevidcap.data.lexicon import FUNCTION_WORDS
 from densevidcap.data.text import tokenise
+from densevidcap.errors import CorpusError
+from densevidcap.files import replacing
 
 Array = npt.NDArray[np.float64]
 
 DIMENSIONS = 10
 """The paper names none; with ten its figures for human sentences come out (docs/evaluation.md)."""
 _LEAST_SENTENCES = 2
-"""A word of a single sentence ties it to no other."""
+"""A word of a single sentence ties it to no other; it counts only where no word recurs."""
 _SPARE, _ROUNDS = 10, 15
 """Directions beyond those wanted, and rounds, after which the wanted ones have settled."""
 
@@ -35,17 +41,40 @@ class LatentSpace:
 
     @classmethod
     def fit(cls, captions: Iterable[str], dimensions: int = DIMENSIONS) -> LatentSpace:
-        """The space of these captions; the same captions give the same space."""
+        """The space of these captions, of fewer dimensions where they have fewer words.
+
+        The same captions give the same space.
+        """
         bags = [_count(caption) for caption in captions]
         having = Counter(word for bag in bags for word in bag)
+        least = min(_LEAST_SENTENCES, max(having.values(), default=0))
         rarity = {
             word: float(np.log((1 + len(bags)) / (1 + count)) + 1)
             for word, count in having.items()
-            if count >= _LEAST_SENTENCES
+            if count >= least
         }
-        if len(rarity) < dimensions:
-            raise ValueError(f"{len(rarity)} words that recur span no {dimensions} dimensions")
-        return cls(rarity, _find_directions(_weigh(bags, rarity), dimensions))
+        if not rarity:
+            raise CorpusError("the captions have no words to span a latent space")
+        return cls(rarity, _find_directions(_weigh(bags, rarity), min(dimensions, len(rarity))))
+
+    def save(self, path: Path) -> None:
+        header = {"words": json.dumps(list(self.rarity), ensure_ascii=False)}
+        tensors = {
+            "rarity": torch.tensor(list(self.rarity.values())),
+            "directions": self.directions.float().contiguous(),
+        }
+        with replacing(path) as temporary:
+            save_file(tensors, temporary, header)
+
+    @classmethod
+    def load(cls, path: Path) -> LatentSpace:
+        try:
+            with safe_open(path, "pt") as file:
+                words = json.loads(file.metadata()["words"])
+                rarity, directions = file.get_tensor("rarity"), file.get_tensor("directions")
+            return cls(dict(zip(words, rarity.tolist(), strict=True)), directions.double())
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+            raise CorpusError(f"{path}: not a saved latent space; copy the whole folder") from None
 
     def embed(self, sentences: Iterable[str]) -> Array:
         """(N, D); zeros for a sentence without a known word."""
