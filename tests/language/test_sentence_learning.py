@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -126,3 +127,24 @@ def test_a_corpus_without_captions_is_refused(corpus: Corpus) -> None:
 def test_settings_that_cannot_work_are_refused(name: str, value: float) -> None:
     with pytest.raises(ModelError, match=f"{name} .* not {value}"):
         SentenceOptions(**{name: value})  # type: ignore[arg-type]
+
+
+def test_contrast_compares_with_another_sequence_of_the_same_clip(corpus: Corpus) -> None:
+    task = make_task(corpus, SentenceOptions(batch=16, contrast=0.5))
+    for batch in task.batches(0):
+        assert batch.others is not None
+        count = len(batch.others)
+        assert count == -(-len(batch.sentences) // 8)
+        own = batch.streams.select(slice(count))
+        assert torch.equal(own.whole["clip_words"], batch.others.whole["clip_words"])
+        assert not torch.equal(own.whole["special_words"], batch.others.whole["special_words"])
+
+
+def test_contrast_costs_log_2_where_sequences_are_alike(corpus: Corpus) -> None:
+    task = make_task(corpus, SentenceOptions(batch=16, contrast=0.5))
+    task.model.eval()
+    batch = next(task.batches(0))
+    assert batch.others is not None
+    plain = float(task.loss(batch._replace(others=None)))
+    same = batch._replace(others=batch.streams.select(slice(len(batch.others))))
+    assert float(task.loss(same)) == pytest.approx(plain + 0.5 * math.log(2), abs=1e-4)
