@@ -12,6 +12,8 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from densevidcap.language.fitting import SentencesFit
+    from densevidcap.rerank.fitting import EvaluatorFit
     from densevidcap.training import Progress as Watcher
 
 _PATH = click.Path(path_type=Path)
@@ -78,16 +80,63 @@ def sentences(
 
     fit = SentencesFit(data, find_model(words_model, "words"), SentencesRecipe.read(config), out)
     with _open_progress() as progress:
-        reading = progress.add_task("Reading clips", total=len(fit.clips), note="")
-        viewing = progress.add_task("Region-sequences", total=len(fit.clips), note="")
-        failures = fit.read_clips(
-            cache or out / "cache",
-            lambda: progress.advance(reading),
-            lambda: progress.advance(viewing),
-        )
-        _print_failures(progress, failures)
+        failures = _view_clips(fit, cache or out / "cache", progress)
         history = fit.train(_Watch(progress, open_events(out / RUN)), half)
     _conclude(out, history, data, failures)
+
+
+@command.command()
+@click.option("--data", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz.")
+@click.option(
+    "--words", "words_model", type=_PATH, help="The Lexical-FCN's folder.  [default: the bundled]"
+)
+@click.option("--config", type=_PATH, required=True, help="The recipe: experiments/evaluator.toml.")
+@click.option("--out", type=_PATH, required=True, help="The model folder.")
+@click.option(
+    "--weaker", type=_PATH, help="A captioner's sentences to learn from: {clip: [sentence, …]}."
+)
+@click.option(
+    "--cache", type=_PATH, help="Folder for the clips' features.  [default: cache in --out]"
+)
+@click.option("--half", is_flag=True, help="Save 16-bit weights: half the size.")
+def evaluator(
+    data: Path,
+    words_model: Path | None,
+    config: Path,
+    out: Path,
+    weaker: Path | None,
+    cache: Path | None,
+    half: bool,
+) -> None:
+    """The evaluator: how well a sentence fits a clip, to rank a clip's sentences.
+
+    Stop it at any time: the same command goes on where it was. A clip that cannot be read is
+    named and left out; the model is made of the others, and the exit code is 1.
+    """
+    from densevidcap.artefacts import find_model
+    from densevidcap.curves import open_events
+    from densevidcap.fits import RUN
+    from densevidcap.rerank.fitting import EvaluatorFit, EvaluatorRecipe
+
+    recipe = EvaluatorRecipe.read(config)
+    fit = EvaluatorFit(data, find_model(words_model, "words"), recipe, out, weaker)
+    with _open_progress() as progress:
+        failures = _view_clips(fit, cache or out / "cache", progress)
+        history = fit.train(_Watch(progress, open_events(out / RUN)), half)
+    _conclude(out, history, data, failures)
+
+
+def _view_clips(
+    fit: SentencesFit | EvaluatorFit, cache: Path, progress: Progress
+) -> dict[str, str]:
+    """Read the clips and their region-sequences; returns those that cannot be read, with why."""
+    reading = progress.add_task("Reading clips", total=len(fit.clips), note="")
+    viewing = progress.add_task("Region-sequences", total=len(fit.clips), note="")
+    failures = fit.read_clips(
+        cache, lambda: progress.advance(reading), lambda: progress.advance(viewing)
+    )
+    _print_failures(progress, failures)
+    return failures
 
 
 def _print_failures(progress: Progress, failures: Mapping[str, str]) -> None:
