@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,3 +167,84 @@ class RegionSequence:
     @property
     def end(self) -> float:
         return self.times[-1]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A lexicon word that a sentence rests on, where its own region-sequence shows it best."""
+
+    word: str
+    probability: float
+    """P(word | region)."""
+    frame: int
+    """Index of the frame, as in the sequence's `frames`."""
+    region: int
+    time: float
+    """Seconds."""
+    box: Box
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A sentence, the region-sequence that it describes, and what speaks for it."""
+
+    text: str
+    confidence: float
+    """From 0 to 1; the ranking goes by it."""
+    log_probability: float
+    """log P(sentence | its region-sequence)."""
+    start: float
+    """Seconds from the source's start."""
+    end: float
+    """Seconds, exclusive: the sentence holds while start <= time < end. So one of a single frame
+    lasts as long as that frame does, and those of two shots that meet do not overlap."""
+    sequence: RegionSequence
+    """Its times count from the source's start too, and lie between `start` and `end`."""
+    evidence: tuple[Evidence, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    """Content words of the sentence without evidence."""
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise ValueError("a caption needs a text")
+        if not 0 <= self.confidence <= 1:
+            raise ValueError(f"confidence must be from 0 to 1, not {self.confidence}")
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"a caption needs a positive duration: {self.start} to {self.end}")
+        if not self.start <= self.sequence.start <= self.sequence.end < self.end:
+            raise ValueError("a caption's region-sequence lies within its time")
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """One for each of the sequence's `times`."""
+        return self.sequence.boxes
+
+    def holds_at(self, time: float) -> bool:
+        return self.start <= time < self.end
+
+
+@dataclass(frozen=True)
+class DenseCaptions:
+    """What was said of one source, the best sentence first."""
+
+    source: str
+    """What the user called the clip."""
+    duration: float
+    """Seconds; of a single picture, how long it is shown."""
+    width: int
+    """Pixels of the source, as displayed."""
+    height: int
+    captions: tuple[Caption, ...]
+    model: str
+    """Name of the model that said it."""
+    model_version: str
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+    def __iter__(self) -> Iterator[Caption]:
+        return iter(self.captions)
+
+    def __getitem__(self, rank: int) -> Caption:
+        """By rank, from 0 on."""
+        return self.captions[rank]

@@ -1,0 +1,118 @@
+"""A report: one HTML page with player, moving boxes, ranked sentences, evidence and timeline.
+
+`footage` finds the video, `page.html`, `page.css` and `page.js` make the page, which asks no
+other host for anything.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from string import Template
+
+from densevidcap.data.clip import Clip
+from densevidcap.drawing.colours import colour_of
+from densevidcap.export.lanes import assign_lanes
+from densevidcap.export.lines import one_line
+from densevidcap.export.report.footage import find_footage
+from densevidcap.files import replacing
+from densevidcap.records import Caption, DenseCaptions, Evidence
+
+_PARTS = Path(__file__).parent
+
+
+def write_report(
+    captions: DenseCaptions, clip: Clip, path: Path, advance: Callable[[], None]
+) -> None:
+    """Write the page, and a film beside it where the clip needs one (see `footage`)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page = render_page(captions, find_footage(clip, path, advance))
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+
+
+def render_page(captions: DenseCaptions, footage: str) -> str:
+    """The page around the video at the URL `footage`."""
+    lanes = assign_lanes(captions.captions)
+    script = (_PARTS / "page.js").read_text(encoding="utf-8")
+    page = Template((_PARTS / "page.html").read_text(encoding="utf-8"))
+    return page.substitute(
+        name=_text(Path(captions.source).name),
+        # Only our own script may run, whatever a sentence or a file name says.
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+        script=script,
+        style=(_PARTS / "page.css").read_text(encoding="utf-8"),
+        footage=escape(footage),
+        width=captions.width,
+        height=captions.height,
+        duration=captions.duration,
+        facts=_text(
+            f"{captions.duration:.1f} s · {captions.width} × {captions.height} · "
+            f"{len(captions)} sentences by {captions.model} {captions.model_version}"
+        ),
+        lanes=max(lanes, default=0) + 1,
+        tracks=json.dumps([_track(caption) for caption in captions]),
+        spans="\n".join(
+            _render_span(rank, caption, lanes[rank], captions.duration)
+            for rank, caption in enumerate(captions)
+        ),
+        sentences="\n".join(
+            _render_sentence(rank, caption, lanes[rank]) for rank, caption in enumerate(captions)
+        ),
+    )
+
+
+def _track(caption: Caption) -> dict[str, object]:
+    """What the script moves: times and edges."""
+    return {
+        "start": caption.start,
+        "end": caption.end,
+        "times": caption.sequence.times,
+        "boxes": [(box.left, box.top, box.right, box.bottom) for box in caption.boxes],
+    }
+
+
+def _render_span(rank: int, caption: Caption, lane: int, duration: float) -> str:
+    left, width = caption.start / duration, (caption.end - caption.start) / duration
+    return (
+        f'<button class="span" data-caption="{rank}" tabindex="-1" style="{_colour(lane)};'
+        f'--lane:{lane};--from:{left:.5f};--share:{width:.5f}" title="{_text(caption.text)}">'
+        f"{rank + 1}</button>"
+    )
+
+
+def _render_sentence(rank: int, caption: Caption, lane: int) -> str:
+    evidence = "".join(_render_evidence(rank, word) for word in caption.evidence)
+    missing = ", ".join(_text(word) for word in caption.unsupported)
+    unsupported = f'<p class="missing">without evidence: {missing}</p>' if missing else ""
+    return f"""<li style="{_colour(lane)}">
+<button class="sentence" data-caption="{rank}" aria-pressed="false">
+<span class="rank">{rank + 1}</span><span class="text">{_text(caption.text)}</span>
+</button>
+<p class="facts">{caption.start:.1f}–{caption.end:.1f} s
+<meter min="0" max="1" value="{caption.confidence:.4f}"></meter>
+{caption.confidence:.0%} confident · log P {caption.log_probability:.1f}</p>
+<p class="evidence">{evidence}</p>{unsupported}
+</li>"""
+
+
+def _render_evidence(rank: int, word: Evidence) -> str:
+    box = json.dumps([word.box.left, word.box.top, word.box.right, word.box.bottom])
+    return (
+        f'<button class="word" data-caption="{rank}" data-time="{word.time}" data-box="{box}"'
+        f' style="--share:{word.probability:.3f}" title="seen best at {word.time:.1f} s">'
+        f"{_text(word.word)} <small>{word.probability:.0%}</small></button>"
+    )
+
+
+def _colour(lane: int) -> str:
+    return "--colour:rgb({} {} {})".format(*colour_of(lane).rgb)
+
+
+def _text(text: str) -> str:
+    """Text of users for elements and quoted attributes."""
+    return escape(one_line(text))

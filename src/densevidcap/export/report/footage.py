@@ -1,0 +1,76 @@
+"""The video of a report: inside the page if it is small, beside it if not."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import av
+from av.video.stream import VideoStream
+from PIL import Image
+
+from densevidcap.data.clip import Clip
+from densevidcap.data.video import VideoClip
+from densevidcap.drawing.video import fit_video
+from densevidcap.export.film import write_film
+
+EMBEDDED = 20 * 2**20
+"""Bytes of a video that is put into the page itself; a larger one is linked."""
+
+PLAYED = {
+    ".mp4": ("video/mp4", {"h264", "av1", "vp9"}),
+    ".m4v": ("video/mp4", {"h264"}),
+    ".webm": ("video/webm", {"vp8", "vp9", "av1"}),
+}
+"""Ending to the media type and the codecs that every browser of today plays."""
+
+
+def find_footage(clip: Clip, page: Path, advance: Callable[[], None]) -> str:
+    """The URL of a video that browsers play: the clip's file, or a film made of its pictures.
+
+    A film that is too large for the page stands beside it, under the page's name.
+    """
+    if isinstance(clip, VideoClip) and _is_played(clip):
+        source = clip.extent.path
+        media_type, _ = PLAYED[source.suffix.lower()]
+        return _embed(source, media_type) if _is_small(source) else _link(source, page.parent)
+    film = page.with_suffix(".film.mp4")
+    size = fit_video((clip.info.width, clip.info.height))
+    pictures = ((seconds, Image.fromarray(image)) for seconds, image in clip.stream(size))
+    write_film(film, pictures, size, clip, advance)
+    if not _is_small(film):
+        return _link(film, page.parent)
+    url = _embed(film, "video/mp4")
+    film.unlink()
+    return url
+
+
+def _is_played(clip: VideoClip) -> bool:
+    _, codecs = PLAYED.get(clip.extent.path.suffix.lower(), ("", set()))
+    if not codecs or clip.extent.size is not None:
+        return False
+    with av.open(clip.extent.url) as container:
+        stream = container.streams.best("video")
+        return (
+            isinstance(stream, VideoStream)
+            and stream.codec_context.name in codecs
+            and stream.codec_context.pix_fmt == "yuv420p"
+            # Our times count from the first picture, a browser's from the start of the file.
+            and not stream.start_time
+        )
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= EMBEDDED
+
+
+def _embed(path: Path, media_type: str) -> str:
+    return f"data:{media_type};base64,{b64encode(path.read_bytes()).decode()}"
+
+
+def _link(path: Path, folder: Path) -> str:
+    # As bytes, because a name need not be text; a colon would look like a protocol.
+    return quote(os.fsencode(os.path.relpath(path, folder)))

@@ -1,0 +1,99 @@
+"""The sound of a clip under new pictures of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from fractions import Fraction
+from heapq import merge
+from itertools import chain, groupby
+from pathlib import Path
+from typing import TypeAlias
+
+import av
+from av.audio.frame import AudioFrame
+from av.audio.resampler import AudioResampler
+from av.audio.stream import AudioStream
+from av.container import InputContainer
+from av.error import FFmpegError
+from av.packet import Packet
+from av.video.stream import VideoStream
+
+from densevidcap.data.video import VideoClip
+from densevidcap.files import replacing
+
+RATE = 48_000
+
+_Packet: TypeAlias = "Packet[VideoStream] | Packet[AudioStream]"
+
+# As for pictures: a playlist that poses as a video must not make us fetch what it names.
+_PROTOCOLS = {"protocol_whitelist": "file,subfile"}
+
+
+def add_sound(silent: Path, clip: VideoClip, path: Path) -> None:
+    """Write the MP4 at `silent` to `path` with the clip's best sound as AAC.
+
+    Pictures are copied as they are; a few packets are held at a time. A clip without sound stays
+    silent.
+    """
+    with (
+        replacing(path) as temporary,
+        av.open(str(silent)) as pictures,
+        av.open(clip.extent.url, options=_PROTOCOLS, metadata_errors="replace") as source,
+        # The index first, so that a browser can start before it has everything.
+        av.open(str(temporary), "w", format="mp4", options={"movflags": "faststart"}) as film,
+    ):
+        shown = film.add_stream_from_template(pictures.streams.video[0])
+        streams: list[Iterator[_Packet]] = [_copy(pictures, shown)]
+        sound = source.streams.best("audio")
+        # A codec that is unknown here has no context.
+        if isinstance(sound, AudioStream) and sound.codec_context is not None:
+            heard = film.add_stream("aac", rate=RATE, layout="stereo")
+            streams.append(_encode(_decode(source, sound), heard))
+        for packet in merge(*streams, key=_seconds):
+            film.mux(packet)
+
+
+def _copy(container: InputContainer, into: VideoStream) -> Iterator[Packet[VideoStream]]:
+    for packet in container.demux(video=0):
+        # The last one is empty and only flushes decoders.
+        if packet.dts is not None:
+            packet.stream = into
+            yield packet
+
+
+def _encode(frames: Iterator[AudioFrame], into: AudioStream) -> Iterator[Packet[AudioStream]]:
+    # A broadcast may switch between stereo and surround; a resampler takes one kind only.
+    for _, alike in groupby(frames, lambda f: (f.format.name, f.layout.name, f.sample_rate)):
+        resampler = AudioResampler("fltp", "stereo", RATE)
+        for frame in chain(alike, [None]):
+            for resampled in resampler.resample(frame):
+                # Sound that needs no change passes through, the closing None included.
+                if resampled is not None:
+                    yield from into.encode(resampled)
+    yield from into.encode(None)
+
+
+def _decode(container: InputContainer, stream: AudioStream) -> Iterator[AudioFrame]:
+    """Intact sound from the first picture on, which is where the new pictures' clock starts."""
+    start = _find_start(container)
+    with suppress(FFmpegError):
+        for packet in container.demux(stream):
+            with suppress(FFmpegError):
+                for frame in packet.decode():
+                    if frame.pts is not None and frame.time_base is not None:
+                        frame.pts -= round(start / frame.time_base)
+                        if frame.pts >= 0:
+                            yield frame
+
+
+def _find_start(container: InputContainer) -> Fraction:
+    """Seconds of the first picture on the file's own clock."""
+    stream = container.streams.best("video")
+    if stream is None or stream.start_time is None or stream.time_base is None:
+        return Fraction(0)
+    return stream.start_time * stream.time_base
+
+
+def _seconds(packet: _Packet) -> float:
+    return float((packet.dts or 0) * (packet.time_base or 0))

@@ -1,0 +1,62 @@
+"""Formats are found by name and by ending."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.data.made_clips import write_video
+from tests.export.made_captions import captions, make_captions
+
+from densevidcap.errors import ClipError
+from densevidcap.export import ENDINGS, ExportError, find_format, save
+from densevidcap.export.lanes import assign_lanes
+from densevidcap.records import Caption
+
+
+@pytest.mark.parametrize("kind", ENDINGS)
+def test_each_format_is_found_by_its_ending_and_written(tmp_path: Path, kind: str) -> None:
+    clip = write_video(tmp_path / "talk.mp4", 4)
+    path = tmp_path / "out" / f"talk{ENDINGS[kind].upper()}"
+    assert find_format(path) == kind
+    save(make_captions(clip), path)
+    assert path.stat().st_size > 0
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_name_overrules_the_ending(tmp_path: Path) -> None:
+    save(make_captions("talk.mp4"), tmp_path / "talk.txt", "srt")
+    assert (tmp_path / "talk.txt").read_text().startswith("1\n00:00:00,000 -->")
+
+
+def test_unknown_names_and_endings_are_answered_with_the_known(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"talk\.avi: .*\.coco\.json"):
+        save(make_captions("talk.mp4"), tmp_path / "talk.avi")
+    with pytest.raises(ExportError, match=r"avi: .*fiftyone"):
+        save(make_captions("talk.mp4"), tmp_path / "talk.json", "avi")
+
+
+def test_only_formats_that_show_the_clip_need_it(tmp_path: Path) -> None:
+    for kind in ("json", "vtt", "srt"):
+        save(make_captions("gone.mp4"), tmp_path / kind, kind)
+    for kind in ENDINGS.keys() - {"json", "vtt", "srt"}:
+        with pytest.raises(ClipError, match=r"gone\.mp4"):
+            save(make_captions("gone.mp4"), tmp_path / kind, kind)
+
+
+@given(st.lists(captions(), max_size=8))
+def test_captions_of_one_lane_follow_each_other(made: list[Caption]) -> None:
+    lanes = assign_lanes(made)
+    for lane in set(lanes):
+        alone = sorted(
+            (caption.start, caption.end)
+            for caption, own in zip(made, lanes, strict=True)
+            if own == lane
+        )
+        assert all(end <= start for (_, end), (start, _) in pairwise(alone))
+    # As few lanes as the most crowded moment needs.
+    crowds = [sum(each.holds_at(caption.start) for each in made) for caption in made]
+    assert len(set(lanes)) == max(crowds, default=0)

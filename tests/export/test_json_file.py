@@ -1,0 +1,67 @@
+"""JSON: what the schema promises, and the way back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
+from tests.export.made_captions import dense_captions, make_captions, texts
+
+from densevidcap.errors import CorpusError
+from densevidcap.export import SCHEMA, read_captions, save
+from densevidcap.export.json_file import from_dict, render_json
+from densevidcap.records import DenseCaptions
+
+VALIDATOR = Draft202012Validator(json.loads(SCHEMA.read_text()))
+
+
+def test_the_schema_is_a_schema() -> None:
+    Draft202012Validator.check_schema(VALIDATOR.schema)
+
+
+@given(dense_captions)
+def test_files_keep_to_the_schema_and_come_back_the_same(made: DenseCaptions) -> None:
+    written = json.loads(render_json(made))
+    VALIDATOR.validate(written)
+    assert from_dict(written) == made
+
+
+@given(texts)
+def test_any_name_of_a_source_comes_back(name: str) -> None:
+    assert from_dict(json.loads(render_json(make_captions(name)))).source == name
+
+
+def test_a_file_comes_back(tmp_path: Path) -> None:
+    made = make_captions("clip.mp4")
+    save(made, tmp_path / "new" / "clip.json")
+    assert read_captions(tmp_path / "new" / "clip.json") == made
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{}", '"text"', "{", '{"version": 1}', '{"version": 1, "source": 1, "duration": 2}'],
+)
+def test_other_files_are_refused_by_name(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    with pytest.raises(CorpusError, match=r"other\.json"):
+        read_captions(path)
+
+
+def test_impossible_captions_are_refused(tmp_path: Path) -> None:
+    content = json.loads(render_json(make_captions("clip.mp4")))
+    for key, value in [("end", -1.0), ("confidence", 2), ("boxes", []), ("text", " ")]:
+        broken = {**content, "captions": [{**content["captions"][0], key: value}]}
+        path = tmp_path / f"{key}.json"
+        path.write_text(json.dumps(broken))
+        with pytest.raises(CorpusError, match=f"{key}.json"):
+            read_captions(path)
+
+
+def test_a_later_version_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "late.json").write_text('{"version": 2}')
+    with pytest.raises(CorpusError, match="update densevidcap"):
+        read_captions(tmp_path / "late.json")
