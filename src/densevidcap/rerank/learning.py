@@ -34,7 +34,7 @@ class LessonOptions:
     """Share of batches whose clips are of one category, where what tells them apart is finer."""
     unknown: float = 0.1
     """Share of words that are read as unknown, so that unknown ones are nothing new."""
-    rivals: int = 3
+    rivals: int = 2
     """Sentences that each caption is compared with: other captions of its clip, captions of other
     clips, and the captioner's."""
     strangers: int = 10

@@ -26,8 +26,9 @@ class EvaluatorOptions:
 
     width: int = 256
     """E: dimensions of the space in which clips and sentences meet."""
-    hidden: int = 512
-    embedding: int = 300
+    hidden: int = 256
+    """Width of the layer before it, of both."""
+    embedding: int = 256
     """Width of a word."""
     dropout: float = 0.5
     sequence_dropout: float = 0.5
@@ -75,18 +76,21 @@ class SentenceEncoder(nn.Module):
     def __init__(self, vocabulary: int, options: EvaluatorOptions) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, options.embedding, padding_idx=Vocabulary.PAD)
-        self.runs = nn.Conv1d(options.embedding, options.hidden, kernel_size=3, padding=1)
+        self.runs = nn.Linear(3 * options.embedding, options.hidden)
         self.dropout = nn.Dropout(options.dropout)
         self.linear = nn.Linear(options.embedding + options.hidden, options.width)
 
     def forward(self, sentences: Tensor) -> Tensor:
-        said = (sentences != Vocabulary.PAD).unsqueeze(-1)
-        # Padding is embedded as zeros, which is what the convolution supposes beyond the end too.
-        words = self.dropout(self.words(sentences))
-        mean = words.sum(1) / said.sum(1)
-        runs = F.relu(self.runs(words.transpose(1, 2)).transpose(1, 2))
-        strongest = (runs * said).amax(1)
-        return F.normalize(self.linear(torch.cat([mean, self.dropout(strongest)], -1)), dim=-1)
+        said = sentences != Vocabulary.PAD
+        words = self.words(sentences)  # zeros where nothing is said
+        mean = words.sum(1) / said.sum(1, keepdim=True)
+        around = F.pad(words, (0, 0, 1, 1))
+        threes = torch.cat([around[:, :-2], words, around[:, 2:]], dim=-1)
+        runs = words.new_zeros(*sentences.shape, self.runs.out_features)
+        # Only real words go through the widest layer: padding is about half of a batch.
+        runs[said] = F.relu(self.runs(threes[said]))
+        hidden = self.dropout(torch.cat([mean, runs.amax(1)], dim=-1))
+        return F.normalize(self.linear(hidden), dim=-1)
 
 
 class EvaluatorNetwork(nn.Module):
