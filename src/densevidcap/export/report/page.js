@@ -64,17 +64,18 @@ function draw() {
   canvas.height = canvas.clientHeight * devicePixelRatio;
   const pen = canvas.getContext("2d");
   pen.lineJoin = "round";
-  let slot = 0;
+  const labels = [];
   tracks.forEach((track, rank) => {
     const held = holds(track, time);
     sentences[rank].closest("li").classList.toggle("silent", !held);
     spans[rank].classList.toggle("dimmed", chosen !== null && chosen !== rank);
     if (!held || (chosen !== null && chosen !== rank)) return;
-    const inset = (2 + slot * 3) * devicePixelRatio;
+    // Boxes in the same place lie inside each other, and their numbers side by side.
+    const inset = (2 + labels.length * 3) * devicePixelRatio;
     const corner = outline(pen, boxAt(track, time), track.colour, inset);
-    label(pen, corner, String(rank + 1), slot, track.colour);
-    slot += 1;
+    labels.push([corner, String(rank + 1), labels.length, track.colour]);
   });
+  for (const each of labels) label(pen, ...each);
   if (pointed !== null && Math.abs(time - pointed.time) < 0.05) {
     outline(pen, pointed.box, "#fff", 7 * devicePixelRatio, [8, 6]);
   }

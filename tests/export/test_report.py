@@ -1,0 +1,126 @@
+"""The report as a browser's parser sees it."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import av
+import pytest
+from hypothesis import given
+from tests.data.made_clips import write_folder, write_gif, write_video
+from tests.export.made_captions import make_caption, make_captions, texts
+
+from densevidcap.export import save
+from densevidcap.export.lines import one_line
+from densevidcap.export.report import render_page
+from densevidcap.export.report.footage import EMBEDDED
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and the text inside each class or tag."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = dict(attrs).get("class") or tag
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        self.texts.setdefault(self._inside, []).append(data)
+
+    def attribute(self, tag: str, name: str) -> str:
+        return next(attrs[name] or "" for each, attrs in self.tags if each == tag)
+
+
+PLAIN = Page(render_page(make_captions("clip.mp4"), "clip.mp4"))
+
+
+@given(texts, texts)
+def test_no_sentence_or_name_becomes_markup(sentence: str, name: str) -> None:
+    made = make_captions(f"{name}.mp4", *[make_caption(sentence)] * 3)
+    page = Page(render_page(made, "clip.mp4"))
+    assert [tag for tag, _ in page.tags] == [tag for tag, _ in PLAIN.tags]
+    assert page.texts["text"] == [one_line(sentence)] * 3
+    assert page.texts["h1"] == [one_line(Path(made.source).name)]
+
+
+def test_words_of_evidence_are_text_too() -> None:
+    hostile = '"><script>alert(1)</script>'
+    page = render_page(make_captions("$name ${x}.mp4", make_caption(hostile)), hostile)
+    assert "<script>alert" not in page
+    assert Page(page).attribute("video", "src") == hostile
+    assert Page(page).texts["h1"] == ["$name ${x}.mp4"]
+
+
+def test_only_our_script_may_run_and_nothing_is_fetched() -> None:
+    page = render_page(make_captions("clip.mp4"), "clip.mp4")
+    *_, script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    (policy,) = (tags["content"] for _, tags in PLAIN.tags if "http-equiv" in tags)
+    assert policy is not None
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert not re.search(r"https?://|//[a-z]", page.replace(script, ""))
+    assert {tag for tag, attributes in PLAIN.tags if "src" in attributes} == {"video"}
+
+
+def test_sentences_stand_in_their_rank_with_evidence_and_times() -> None:
+    made = make_captions("clip.mp4")
+    assert PLAIN.texts["text"] == [caption.text for caption in made]
+    assert PLAIN.texts["rank"] == ["1", "2", "3"]
+    assert PLAIN.texts["missing"] == ["without evidence: grass"] * 3
+    times = [tags["data-time"] for _, tags in PLAIN.tags if tags.get("class") == "word"]
+    assert times == ["0.5", "0.5", "2.5"]
+
+
+def test_a_page_without_captions_is_a_page(tmp_path: Path) -> None:
+    made = make_captions(write_video(tmp_path / "talk.mp4", 4))
+    save(type(made)(**{**vars(made), "captions": ()}), tmp_path / "talk.html")
+    assert "text" not in Page((tmp_path / "talk.html").read_text()).texts
+
+
+def test_a_small_video_that_browsers_play_is_inside_the_page(tmp_path: Path) -> None:
+    clip = write_video(tmp_path / "talk.mp4")
+    save(make_captions(clip), tmp_path / "talk.html")
+    head, data = _footage(tmp_path / "talk.html").split(",")
+    assert head == "data:video/mp4;base64"
+    assert b64decode(data) == clip.read_bytes()
+
+
+def test_a_large_one_is_linked_whatever_its_name(tmp_path: Path) -> None:
+    clip = write_video(tmp_path / "50%: #1 & <more>.mp4")
+    with clip.open("r+b") as file:
+        file.truncate(EMBEDDED + 1)
+    save(make_captions(clip), tmp_path / "reports" / "talk.html")
+    link = _footage(tmp_path / "reports" / "talk.html")
+    assert ":" not in link
+    assert (tmp_path / "reports" / unquote(link)).resolve() == clip
+
+
+@pytest.mark.parametrize("make", [write_gif, write_folder, write_video], ids=lambda m: m.__name__)
+def test_what_browsers_do_not_play_is_made_a_film(tmp_path: Path, make: type) -> None:
+    clip = make(tmp_path / ("talk.avi" if make is write_video else "talk.gif"))
+    save(make_captions(clip), tmp_path / "out" / "talk.html")
+    head, data = _footage(tmp_path / "out" / "talk.html").split(",")
+    assert head == "data:video/mp4;base64"
+    (tmp_path / "film.mp4").write_bytes(b64decode(data))
+    with av.open(str(tmp_path / "film.mp4")) as film:
+        assert sum(1 for _ in film.decode(video=0)) == (40 if make is write_video else 12)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["talk.html"]
+
+
+def _footage(path: Path) -> str:
+    return Page(path.read_text()).attribute("video", "src")
