@@ -20,14 +20,12 @@ from av.packet import Packet
 from av.video.stream import VideoStream
 
 from densevidcap.data.video import VideoClip
+from densevidcap.export.source import open_source
 from densevidcap.files import replacing
 
 RATE = 48_000
 
 _Packet: TypeAlias = "Packet[VideoStream] | Packet[AudioStream]"
-
-# As for pictures: a playlist that poses as a video must not make us fetch what it names.
-_PROTOCOLS = {"protocol_whitelist": "file,subfile"}
 
 
 def add_sound(silent: Path, clip: VideoClip, path: Path) -> None:
@@ -39,7 +37,7 @@ def add_sound(silent: Path, clip: VideoClip, path: Path) -> None:
     with (
         replacing(path) as temporary,
         av.open(str(silent)) as pictures,
-        av.open(clip.extent.url, options=_PROTOCOLS, metadata_errors="replace") as source,
+        open_source(clip) as source,
         # The index first, so that a browser can start before it has everything.
         av.open(str(temporary), "w", format="mp4", options={"movflags": "faststart"}) as film,
     ):

@@ -15,7 +15,9 @@ _TOLERANCE = 1e-6
 
 def nearest_frame(times: TimeArray, time: float) -> int:
     """Index of the frame nearest to a time; `times` (N,) are when the source's frames appear."""
-    return int(np.argmin(abs(times - time)))
+    after = min(int(np.searchsorted(times, time)), len(times) - 1)
+    before = max(0, after - 1)
+    return before if time - times[before] < times[after] - time else after
 
 
 def frames_of(times: TimeArray, caption: Caption) -> range:

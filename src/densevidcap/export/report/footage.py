@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-import av
 from av.video.stream import VideoStream
 from PIL import Image
 
@@ -16,6 +15,7 @@ from densevidcap.data.clip import Clip
 from densevidcap.data.video import VideoClip
 from densevidcap.drawing.video import fit_video
 from densevidcap.export.film import write_film
+from densevidcap.export.source import open_source
 
 EMBEDDED = 20 * 2**20
 """Bytes of a video that is put into the page itself; a larger one is linked."""
@@ -52,7 +52,7 @@ def _is_played(clip: VideoClip) -> bool:
     _, codecs = PLAYED.get(clip.extent.path.suffix.lower(), ("", set()))
     if not codecs or clip.extent.size is not None:
         return False
-    with av.open(clip.extent.url) as container:
+    with open_source(clip) as container:
         stream = container.streams.best("video")
         return (
             isinstance(stream, VideoStream)

@@ -75,10 +75,10 @@ function draw() {
     const corner = outline(pen, boxAt(track, time), track.colour, inset);
     labels.push([corner, String(rank + 1), labels.length, track.colour]);
   });
-  for (const each of labels) label(pen, ...each);
   if (pointed !== null && Math.abs(time - pointed.time) < 0.05) {
     outline(pen, pointed.box, "#fff", 7 * devicePixelRatio, [8, 6]);
   }
+  for (const each of labels) label(pen, ...each);
   now.style.left = `${(100 * time) / duration}%`;
 }
 
