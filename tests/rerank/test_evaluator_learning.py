@@ -15,7 +15,9 @@ from tests.rerank.small_lessons import THINGS, make_lessons, make_network, show
 
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, ModelError
+from densevidcap.rerank.calibration import Calibration
 from densevidcap.rerank.evaluator import Evaluator
+from densevidcap.rerank.evidence import gather
 from densevidcap.rerank.exam import Exam
 from densevidcap.rerank.learning import Batch, EvaluatorTask, LessonOptions, grade, tell_apart
 from densevidcap.rerank.lessons import grade_sentences
@@ -158,6 +160,12 @@ def test_settings_that_cannot_work_are_refused(name: str, value: float) -> None:
 
 def test_scores_of_an_exam_are_those_of_the_evaluator() -> None:
     network = make_network(LESSONS)
-    scores = Exam(LESSONS).score(network)
-    assert scores.shape == (36, 12)
-    assert (np.abs(scores) <= 1 + 1e-6).all()
+    views = [show(0, 1, seed=5), show(2, 3, seed=6)]
+    lessons = [
+        replace(lesson, evidence=gather(view))
+        for lesson, view in zip(LESSONS[:2], views, strict=True)
+    ]
+    captions = [caption for lesson in lessons for caption in lesson.captions]
+    evaluator = Evaluator(network, Calibration(1.0, 0.0))
+    expected = np.stack([evaluator.score(view, captions) for view in views], axis=1)
+    np.testing.assert_allclose(Exam(lessons).score(network), expected, atol=1e-6)

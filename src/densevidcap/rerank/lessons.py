@@ -70,7 +70,7 @@ def grade_sentences(
         ]
         pairs += [
             Pair(clip, int(sequence), said)
-            for sequence, said in zip(lesson.sequences, graded, strict=False)
+            for sequence, said in zip(lesson.sequences, graded[: len(lesson.captions)], strict=True)
         ]
         rivals.append(graded)
     return pairs, rivals
