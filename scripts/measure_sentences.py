@@ -39,7 +39,7 @@ from densevidcap.lexical.features import cache_features
 from densevidcap.records import FloatArray
 from densevidcap.regions.association import spread
 
-WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 """Of diversity."""
 
 
@@ -62,8 +62,11 @@ def describe(describer: Describer, view: ClipView, draws: DrawOptions) -> Said:
     beams = BeamOptions()
     searched = describer.propose(view, beams)
     pool = describer.propose(view, beams, draws)
-    meanings = describer.place(pool)
-    chosen = {weight: choose(pool, meanings, ChoiceOptions(diversity=weight)) for weight in WEIGHTS}
+    quality, meanings = describer.rate(pool), describer.place(pool)
+    chosen = {
+        weight: choose(pool, quality, meanings, ChoiceOptions(diversity=weight))
+        for weight in WEIGHTS
+    }
     best = [next(c for c in searched if c.sequence == k) for k in range(len(view.paths))]
     said = [pool[place].words for place in chosen[ChoiceOptions().diversity]]
     return Said(
@@ -180,13 +183,18 @@ def main(
     if out:
         chosen = rows[f"chosen, diversity {ChoiceOptions().diversity}"]
         out.write_text(json.dumps(chosen, indent=1))
+    agreed = {clip: each[0] for clip, each in rows["chosen, diversity 0.0"].items()}
     swapped = _swap(describer, views)
     with CaptionScorer({r.id: r.captions for r in held_out}) as scorer:
-        for name, sentences in (("single", first), ("single, another clip's regions", swapped)):
+        for name, sentences in (
+            ("first sequence, beams", first),
+            ("the same, another clip's regions", swapped),
+            ("consensus", agreed),
+        ):
             overall = scorer.score(sentences).overall
             figures = ("METEOR", "Bleu_4", "ROUGE_L", "CIDEr")
             print(name, ", ".join(f"{metric} {100 * overall[metric]:.1f}" for metric in figures))
-        null = trace_null_curve(first, scorer, describer.meaning)
+        null = trace_null_curve(agreed, scorer, describer.meaning)
         dense = {name: score_dense(each, scorer, describer.meaning) for name, each in rows.items()}
     print_dense({**dense, **{f"null, {n} strangers": s for n, s in null.items()}}, null)
     print_ties(list(said.values()))

@@ -4,8 +4,10 @@ Sentences are added one by one. The next is the one with the highest
 
     quality(s) - diversity * mean of cos(s, t) over the sentences t chosen before
 
-with cosines in the latent space in which the paper measures how different captions are (Eq. 15). As
-for region-sequences, the first is the best by itself, and each further one must also differ.
+Quality is how well a sentence agrees with all that was found for the clip (`consensus.py`).
+Cosines are those of the latent space in which the paper measures how different captions are
+(Eq. 15). As for region-sequences, the first is the best by itself, and each further one must also
+differ.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from densevidcap.errors import ModelError
 from densevidcap.language.describer import Candidate
@@ -27,8 +28,9 @@ class ChoiceOptions:
 
     k: int = 10
     """Sentences, or as many as there are."""
-    diversity: float = 1.5
-    """What sameness with those chosen costs. A score is about -1 to -3, a cosine at most 1."""
+    diversity: float = 0.4
+    """What sameness with those chosen costs. Quality is from 0 to 1, rarely above .5, a cosine at
+    most 1."""
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -39,16 +41,16 @@ class ChoiceOptions:
 
 def choose(
     candidates: Sequence[Candidate],
-    meanings: npt.NDArray[np.float64],
+    quality: Float64Array,
+    meanings: Float64Array,
     options: ChoiceOptions,
 ) -> list[int]:
     """Places of the chosen candidates, in order of choice; no sentence twice.
 
-    `meanings` (S, D) are the sentences' places in the latent space.
+    `quality` is (S,), `meanings` (S, D) are the sentences' places in the latent space.
     """
     lengths = np.linalg.norm(meanings, axis=1, keepdims=True)
     units = meanings / np.maximum(lengths, np.finfo(np.float64).tiny)
-    quality: Float64Array = np.array([candidate.score for candidate in candidates])
     sameness = np.zeros(len(candidates))
     chosen: list[int] = []
     is_open = np.ones(len(candidates), bool)

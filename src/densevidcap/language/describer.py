@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.language.beams import BeamOptions, score, search
 from densevidcap.language.captioner import Captioner
 from densevidcap.language.category import CategoryClassifier, mark_category
+from densevidcap.language.consensus import agree
 from densevidcap.language.draws import DrawOptions, draw
 from densevidcap.language.fitting import CATEGORY, MEANING
 from densevidcap.language.views import ClipView, look, make_streams
 from densevidcap.records import FloatArray
+from densevidcap.regions.objectives import Float64Array
 
 MOST_FRAMES = 8
 """Frames of a sequence that are shown to the captioner at most: as many as it was trained on."""
@@ -111,7 +113,16 @@ class Describer:
         scores = score(self.captioner, streams.select(every), repeated)
         return np.asarray(scores.view(len(sentences), len(rows)).numpy(), np.float32)
 
-    def place(self, candidates: Sequence[Candidate]) -> npt.NDArray[np.float64]:
+    def rate(self, candidates: Sequence[Candidate]) -> Float64Array:
+        """(S,): how well each sentence agrees with all of them."""
+        counts = Counter(candidate.words for candidate in candidates)
+        found = agree(
+            [self.say(words) for words in counts], [*counts.values()], self.meaning.rarity
+        )
+        ratings = dict(zip(counts, found.tolist(), strict=True))
+        return np.array([ratings[candidate.words] for candidate in candidates])
+
+    def place(self, candidates: Sequence[Candidate]) -> Float64Array:
         """(S, D): what each sentence means."""
         return self.meaning.embed(self.say(candidate.words) for candidate in candidates)
 
