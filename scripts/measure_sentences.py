@@ -199,7 +199,7 @@ def main(
     print_dense({**dense, **{f"null, {n} strangers": s for n, s in null.items()}}, null)
     print_ties(list(said.values()))
     print_sentences(
-        first, {c.lower().rstrip(".") for r in clips if r.split == "train" for c in r.captions}
+        agreed, {c.lower().rstrip(".") for r in clips if r.split == "train" for c in r.captions}
     )
     for record in held_out[:show]:
         _show(record, rows[f"chosen, diversity {ChoiceOptions().diversity}"][record.id])
