@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from densevidcap.errors import DenseVidCapError, ModelError
 
@@ -24,6 +24,8 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+Recipe = TypeVar("Recipe")
 
 
 def read_config(path: Path, **sections: type[Any]) -> dict[str, Any]:
@@ -40,6 +42,11 @@ def read_config(path: Path, **sections: type[Any]) -> dict[str, Any]:
         if not isinstance(table, dict):
             raise ModelError(f"{path}: '{name}' must be a section: write [{name}]")
     return {name: _build(path, name, kind, tables.get(name, {})) for name, kind in sections.items()}
+
+
+def read_recipe(path: Path, kind: type[Recipe]) -> Recipe:
+    """A dataclass of options' dataclasses, from a file with a section for each field."""
+    return kind(**read_config(path, **get_type_hints(kind)))
 
 
 def _build(path: Path, section: str, kind: type[Any], table: dict[str, Any]) -> Any:

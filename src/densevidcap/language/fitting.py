@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from densevidcap.artefacts import WEIGHTS, hash_file
-from densevidcap.config import read_config
+from densevidcap.config import read_recipe
 from densevidcap.curves import draw_curves
 from densevidcap.data.lsa import LatentSpace
-from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling
-from densevidcap.data.text import Vocabulary
-from densevidcap.errors import CorpusError
 from densevidcap.fits import (
     HELD_OUT,
     RUN,
     AboutOptions,
     claim_folder,
     describe_run,
-    find_latecomers,
 )
 from densevidcap.language.captioner import Captioner, CaptionerOptions
 from densevidcap.language.category import CategoryClassifier, CategoryTask, mark_category
+from densevidcap.language.corpus import ViewedCorpus
 from densevidcap.language.learning import SentenceOptions, SentenceTask
-from densevidcap.language.library import LibraryOptions, open_library
+from densevidcap.language.library import LibraryOptions
 from densevidcap.language.views import ClipView, StreamOptions
-from densevidcap.lexical.fcn import LexicalFCN
-from densevidcap.lexical.features import cache_features
 from densevidcap.training import Progress, Run, TrainingOptions
 
 CATEGORY = "category"
@@ -57,56 +51,23 @@ class SentencesRecipe:
     @classmethod
     def read(cls, path: Path) -> SentencesRecipe:
         """From a TOML file with a section for each field."""
-        return cls(
-            **read_config(
-                path,
-                sampling=Sampling,
-                streams=StreamOptions,
-                captioner=CaptionerOptions,
-                library=LibraryOptions,
-                sentences=SentenceOptions,
-                training=TrainingOptions,
-                about=AboutOptions,
-            )
-        )
+        return read_recipe(path, cls)
 
 
-class SentencesFit:
+class SentencesFit(ViewedCorpus):
     """A training run of a captioner. The same call goes on with a run that was stopped."""
 
     def __init__(self, manifest: Path, words: Path, recipe: SentencesRecipe, out: Path) -> None:
-        self.recipe, self.out = recipe, out
-        self.words = LexicalFCN.load(words)
-        self.data = {"manifest": hash_file(manifest), "words": hash_file(words / WEIGHTS)}
-        records = [record for record in read_manifest(manifest) if record.captions]
-        self.clips = [record for record in records if record.split in ("train", *HELD_OUT)]
-        if not any(record.split == "train" for record in self.clips):
-            raise CorpusError(f"{manifest}: no clip of split 'train' has captions; add some")
+        super().__init__(manifest, words, recipe.sampling, recipe.library, out)
+        self.recipe = recipe
         claim_folder(out, self.data, asdict(recipe))
-
-    def read_clips(
-        self, cache: Path, read: Callable[[], None], viewed: Callable[[], None]
-    ) -> dict[str, str]:
-        """Compute what is not in the cache yet; returns the clips to leave out, with why."""
-        features, failures = cache_features(
-            self.clips, self.words.encoder, cache, self.recipe.sampling, advance=read
-        )
-        readable = [record.id for record in self.clips if record.id in features]
-        if not readable:
-            raise CorpusError(f"no clip can be read; the first: {next(iter(failures.values()))}")
-        left_out = failures | find_latecomers(self.out, readable)
-        self.clips = [record for record in self.clips if record.id not in left_out]
-        self.library = open_library(
-            cache, self.words, features, self.clips, self.recipe.library, viewed
-        )
-        return left_out
 
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
         """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
         recipe = self.recipe
         trained = [record for record in self.clips if record.split == "train"]
         measured = [record for record in self.clips if record.split in HELD_OUT]
-        vocabulary = self._list_words(trained)
+        vocabulary = self.list_words(recipe.sentences.min_count)
         classifier = self._fit_category(trained, measured)
         torch.manual_seed(recipe.training.seed)
         model = Captioner(vocabulary, self._size_streams(classifier))
@@ -135,14 +96,6 @@ class SentencesFit:
         model.save(self.out, card, half, (MEANING,))
         draw_curves(history, self.out / RUN / "curves.png")
         return history
-
-    def _list_words(self, trained: list[ClipRecord]) -> Vocabulary:
-        captions = (caption for record in trained for caption in record.captions)
-        least = self.recipe.sentences.min_count
-        vocabulary = Vocabulary.build(captions, least)
-        if len(vocabulary) == len(Vocabulary.SIGNS):
-            raise CorpusError(f"no word occurs {least} times in the captions: lower min_count")
-        return vocabulary
 
     def _size_streams(self, classifier: CategoryClassifier | None) -> CaptionerOptions:
         """The recipe's streams with their widths; without categories, that stream is left out."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from densevidcap.artefacts import hash_file, read_card
-from densevidcap.config import read_config
+from densevidcap.config import read_recipe
 from densevidcap.curves import draw_curves
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
@@ -61,18 +61,7 @@ class WordsRecipe:
     @classmethod
     def read(cls, path: Path) -> WordsRecipe:
         """From a TOML file with a section for each field."""
-        return cls(
-            **read_config(
-                path,
-                sampling=Sampling,
-                start=StartOptions,
-                encoder=EncoderOptions,
-                head=HeadOptions,
-                words=WordOptions,
-                training=TrainingOptions,
-                about=AboutOptions,
-            )
-        )
+        return read_recipe(path, cls)
 
 
 class WordsFit:

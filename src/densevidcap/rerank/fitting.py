@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from densevidcap.artefacts import WEIGHTS, hash_file
-from densevidcap.config import read_config
+from densevidcap.artefacts import hash_file
+from densevidcap.config import read_recipe
 from densevidcap.curves import draw_curves
-from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling
-from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError
 from densevidcap.evaluation.sentence_files import read_predictions
 from densevidcap.fits import (
@@ -23,11 +22,9 @@ from densevidcap.fits import (
     AboutOptions,
     claim_folder,
     describe_run,
-    find_latecomers,
 )
-from densevidcap.language.library import LibraryOptions, open_library
-from densevidcap.lexical.fcn import LexicalFCN
-from densevidcap.lexical.features import cache_features
+from densevidcap.language.corpus import ViewedCorpus
+from densevidcap.language.library import LibraryOptions
 from densevidcap.rerank.evaluator import Evaluator
 from densevidcap.rerank.evidence import gather
 from densevidcap.rerank.exam import Exam
@@ -51,20 +48,10 @@ class EvaluatorRecipe:
     @classmethod
     def read(cls, path: Path) -> EvaluatorRecipe:
         """From a TOML file with a section for each field."""
-        return cls(
-            **read_config(
-                path,
-                sampling=Sampling,
-                library=LibraryOptions,
-                evaluator=EvaluatorOptions,
-                lessons=LessonOptions,
-                training=TrainingOptions,
-                about=AboutOptions,
-            )
-        )
+        return read_recipe(path, cls)
 
 
-class EvaluatorFit:
+class EvaluatorFit(ViewedCorpus):
     """A training run of an evaluator. The same call goes on with a run that was stopped."""
 
     def __init__(
@@ -76,34 +63,12 @@ class EvaluatorFit:
         weaker: Path | None = None,
     ) -> None:
         """`weaker` holds a captioner's sentences of clips: `{clip: [sentence, …]}`."""
-        self.recipe, self.out = recipe, out
-        self.words = LexicalFCN.load(words)
-        self.data = {"manifest": hash_file(manifest), "words": hash_file(words / WEIGHTS)}
+        super().__init__(manifest, words, recipe.sampling, recipe.library, out)
+        self.recipe = recipe
         self.weaker = {} if weaker is None else _read_sentences(weaker)
         if weaker is not None:
             self.data["weaker"] = hash_file(weaker)
-        records = [record for record in read_manifest(manifest) if record.captions]
-        self.clips = [record for record in records if record.split in ("train", *HELD_OUT)]
-        if not any(record.split == "train" for record in self.clips):
-            raise CorpusError(f"{manifest}: no clip of split 'train' has captions; add some")
         claim_folder(out, self.data, asdict(recipe))
-
-    def read_clips(
-        self, cache: Path, read: Callable[[], None], viewed: Callable[[], None]
-    ) -> dict[str, str]:
-        """Compute what is not in the cache yet; returns the clips to leave out, with why."""
-        features, failures = cache_features(
-            self.clips, self.words.encoder, cache, self.recipe.sampling, advance=read
-        )
-        readable = [record.id for record in self.clips if record.id in features]
-        if not readable:
-            raise CorpusError(f"no clip can be read; the first: {next(iter(failures.values()))}")
-        left_out = failures | find_latecomers(self.out, readable)
-        self.clips = [record for record in self.clips if record.id not in left_out]
-        self.library = open_library(
-            cache, self.words, features, self.clips, self.recipe.library, viewed
-        )
-        return left_out
 
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
         """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
@@ -112,7 +77,7 @@ class EvaluatorFit:
         measured = [self._teach(record) for record in self.clips if record.split in HELD_OUT]
         torch.manual_seed(recipe.training.seed)
         network = EvaluatorNetwork(
-            self._list_words(trained),
+            self.list_words(recipe.lessons.min_count),
             self.words.encoder.channels,
             min(recipe.library.words, len(self.words.lexicon)),
             recipe.evaluator,
@@ -144,14 +109,6 @@ class EvaluatorFit:
             record.category,
             self.weaker.get(record.id, ()),
         )
-
-    def _list_words(self, trained: Sequence[Lesson]) -> Vocabulary:
-        captions = (caption for lesson in trained for caption in lesson.captions)
-        least = self.recipe.lessons.min_count
-        vocabulary = Vocabulary.build(captions, least)
-        if len(vocabulary) == len(Vocabulary.SIGNS):
-            raise CorpusError(f"no word occurs {least} times in the captions: lower min_count")
-        return vocabulary
 
 
 def _read_sentences(path: Path) -> Mapping[str, Sequence[str]]:
