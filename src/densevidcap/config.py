@@ -30,18 +30,16 @@ Recipe = TypeVar("Recipe")
 
 def read_config(path: Path, **sections: type[Any]) -> dict[str, Any]:
     """The options of each section: its name to an instance of its dataclass."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: not a TOML file ({error})") from None
+    tables = read_toml(path)
     for name, table in tables.items():
         if name not in sections:
             raise ModelError(f"{path}: no section '{name}'; there are {', '.join(sections)}")
         if not isinstance(table, dict):
             raise ModelError(f"{path}: '{name}' must be a section: write [{name}]")
-    return {name: _build(path, name, kind, tables.get(name, {})) for name, kind in sections.items()}
+    return {
+        name: build_options(path, name, kind, tables.get(name, {}))
+        for name, kind in sections.items()
+    }
 
 
 def read_recipe(path: Path, kind: type[Recipe]) -> Recipe:
@@ -49,7 +47,18 @@ def read_recipe(path: Path, kind: type[Recipe]) -> Recipe:
     return kind(**read_config(path, **get_type_hints(kind)))
 
 
-def _build(path: Path, section: str, kind: type[Any], table: dict[str, Any]) -> Any:
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file; check the path") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: not a TOML file ({error})") from None
+    return tables
+
+
+def build_options(path: Path, section: str, kind: type[Any], table: dict[str, Any]) -> Any:
+    """An instance of the dataclass from one section's table."""
     known = [field.name for field in fields(kind)]
     types = get_type_hints(kind)
     for key, value in table.items():
