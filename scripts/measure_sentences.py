@@ -63,18 +63,19 @@ def describe(describer: Describer, view: ClipView, draws: DrawOptions) -> Said:
     searched = describer.propose(view, beams)
     pool = describer.propose(view, beams, draws)
     quality, meanings = describer.rate(pool), describer.place(pool)
+    said = [candidate.words for candidate in pool]
     chosen = {
-        weight: choose(pool, quality, meanings, ChoiceOptions(diversity=weight))
+        weight: choose(said, quality, meanings, ChoiceOptions(diversity=weight))
         for weight in WEIGHTS
     }
     best = [next(c for c in searched if c.sequence == k) for k in range(len(view.paths))]
-    said = [pool[place].words for place in chosen[ChoiceOptions().diversity]]
+    default = [said[place] for place in chosen[ChoiceOptions().diversity]]
     return Said(
         searched,
         pool,
         describer.compare(view, [candidate.words for candidate in best]),
         chosen,
-        describer.compare(view, said),
+        describer.compare(view, default),
     )
 
 

@@ -1,3 +1,19 @@
 """Weakly supervised dense video captioning (Shen et al., CVPR 2017)."""
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from densevidcap.pipeline.captioner import DenseCaptioner
+
 __version__ = "0.1.0"
+
+
+def load(path: Path | str | None = None) -> DenseCaptioner:
+    """The model in that folder, or the one that comes with the package. Downloads nothing."""
+    # Torch takes seconds to import, and much of the package does without.
+    from densevidcap.pipeline.captioner import DenseCaptioner
+
+    return DenseCaptioner.load(path)

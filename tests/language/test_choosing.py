@@ -9,23 +9,18 @@ from hypothesis import strategies as st
 
 from densevidcap.errors import ModelError
 from densevidcap.language.choosing import ChoiceOptions, choose
-from densevidcap.language.describer import Candidate
 from densevidcap.regions.objectives import Float64Array
 
 
-def make_candidates(seed: int, count: int) -> tuple[list[Candidate], Float64Array, Float64Array]:
+def make_sentences(seed: int, count: int) -> tuple[list[str], Float64Array, Float64Array]:
     """Some sentences stand twice, for different sequences."""
     random = np.random.default_rng(seed)
-    said = random.integers(4, 4 + max(1, count // 2 + 1), count)
-    scores = random.uniform(-3, -1, count)
-    candidates = [
-        Candidate(place % 10, (int(word),), float(score), float(score))
-        for place, (word, score) in enumerate(zip(said, scores, strict=True))
-    ]
+    said = random.integers(0, max(1, count // 2 + 1), count)
+    sentences = [f"a cat {number} times" for number in said]
     space = np.random.default_rng(seed + 1).normal(size=(int(said.max()) + 1, 5))
     # Equal sentences are equally good, whichever sequence they were found for.
     quality = np.random.default_rng(seed + 2).uniform(0, 1, said.max() + 1)[said]
-    return candidates, quality, space[said]
+    return sentences, quality, space[said]
 
 
 def mean_cosine(vectors: Float64Array) -> float:
@@ -36,19 +31,18 @@ def mean_cosine(vectors: Float64Array) -> float:
 @settings(max_examples=50)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30), k=st.integers(1, 12))
 def test_no_sentence_twice_and_the_best_first(seed: int, count: int, k: int) -> None:
-    candidates, quality, meanings = make_candidates(seed, count)
-    chosen = choose(candidates, quality, meanings, ChoiceOptions(k))
-    sentences = [candidates[place].words for place in chosen]
-    assert len(set(sentences)) == len(sentences)
-    assert len(sentences) == min(k, len({candidate.words for candidate in candidates}))
+    sentences, quality, meanings = make_sentences(seed, count)
+    chosen = choose(sentences, quality, meanings, ChoiceOptions(k))
+    said = [sentences[place] for place in chosen]
+    assert len(set(said)) == len(said) == min(k, len(set(sentences)))
     assert quality[chosen[0]] == quality.max()
 
 
 @settings(max_examples=50)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30))
 def test_without_diversity_the_best_are_chosen(seed: int, count: int) -> None:
-    candidates, quality, meanings = make_candidates(seed, count)
-    chosen = choose(candidates, quality, meanings, ChoiceOptions(k=5, diversity=0))
+    sentences, quality, meanings = make_sentences(seed, count)
+    chosen = choose(sentences, quality, meanings, ChoiceOptions(k=5, diversity=0))
     assert quality[chosen].tolist() == sorted(set(quality.tolist()), reverse=True)[:5]
 
 
@@ -57,8 +51,8 @@ def test_the_weight_of_diversity_makes_sentences_differ() -> None:
     for diversity in (0.0, 0.5, 2.0, 100.0):
         each = []
         for seed in range(20):
-            candidates, quality, meanings = make_candidates(seed, 60)
-            chosen = choose(candidates, quality, meanings, ChoiceOptions(5, diversity))
+            sentences, quality, meanings = make_sentences(seed, 60)
+            chosen = choose(sentences, quality, meanings, ChoiceOptions(5, diversity))
             each.append(mean_cosine(meanings[chosen]))
         sameness.append(np.mean(each))
     assert sameness == sorted(sameness, reverse=True)
@@ -66,8 +60,8 @@ def test_the_weight_of_diversity_makes_sentences_differ() -> None:
 
 
 def test_a_sentence_without_known_words_is_like_no_other() -> None:
-    candidates = [Candidate(0, (4,), -1.0, -1.0), Candidate(1, (5,), -1.5, -1.5)]
-    assert choose(candidates, np.array([0.9, 0.1]), np.zeros((2, 3)), ChoiceOptions(k=2)) == [0, 1]
+    sentences = ["a cat", "a dog"]
+    assert choose(sentences, np.array([0.9, 0.1]), np.zeros((2, 3)), ChoiceOptions(k=2)) == [0, 1]
 
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"diversity": -1.0}, {"diversity": float("nan")}])

@@ -12,13 +12,12 @@ differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from densevidcap.errors import ModelError
-from densevidcap.language.describer import Candidate
 from densevidcap.regions.objectives import Float64Array
 
 
@@ -40,25 +39,24 @@ class ChoiceOptions:
 
 
 def choose(
-    candidates: Sequence[Candidate],
+    sentences: Sequence[Hashable],
     quality: Float64Array,
     meanings: Float64Array,
     options: ChoiceOptions,
 ) -> list[int]:
-    """Places of the chosen candidates, in order of choice; no sentence twice.
+    """Places of the chosen sentences, in order of choice; of equal ones only one is taken.
 
     `quality` is (S,), `meanings` (S, D) are the sentences' places in the latent space.
     """
     lengths = np.linalg.norm(meanings, axis=1, keepdims=True)
     units = meanings / np.maximum(lengths, np.finfo(np.float64).tiny)
-    sameness = np.zeros(len(candidates))
+    sameness = np.zeros(len(sentences))
     chosen: list[int] = []
-    is_open = np.ones(len(candidates), bool)
+    is_open = np.ones(len(sentences), bool)
     while len(chosen) < options.k and is_open.any():
         gains = quality - options.diversity * sameness / max(1, len(chosen))
         best = int(np.where(is_open, gains, -np.inf).argmax())
         chosen.append(best)
         sameness += units @ units[best]
-        said = candidates[best].words
-        is_open &= [candidate.words != said for candidate in candidates]
+        is_open &= [sentence != sentences[best] for sentence in sentences]
     return chosen

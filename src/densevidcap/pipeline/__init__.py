@@ -1,0 +1,1 @@
+"""From a clip to captions: `captioner` looks and proposes, `captions` chooses, `story` retells."""

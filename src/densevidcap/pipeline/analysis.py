@@ -1,0 +1,156 @@
+"""What was found out about a clip: all that choosing captions needs, without any network."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from densevidcap.errors import CorpusError
+from densevidcap.files import replacing
+from densevidcap.records import FloatArray, Grid, TimeArray
+from densevidcap.regions.objectives import IndexArray
+
+FILE = "analysis.safetensors"
+VERSION = 1
+"""Raised when a reader of older files would misunderstand newer ones."""
+
+HalfArray = npt.NDArray[np.float16]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of the source that is described by itself: a shot, or all of a short clip.
+
+    T frames were looked at, R regions in each; K region-sequences run through all of them, and S
+    different sentences were found.
+    """
+
+    start: float
+    """Seconds from the source's start."""
+    end: float
+    """Seconds, exclusive."""
+    grid: Grid
+    times: TimeArray
+    """(T,) seconds from the source's start."""
+    words: tuple[str, ...]
+    """(W,): the lexicon, or of it, where a source has many segments, only what sentences say."""
+    probabilities: HalfArray
+    """(T, R, W): P(word | region)."""
+    paths: IndexArray
+    """(K, T): each sequence's region in each frame."""
+    sentences: tuple[str, ...]
+    """(S,), the best first."""
+    likelihoods: FloatArray
+    """(S, K): log P(sentence | sequence)."""
+    quality: FloatArray
+    """(S,), 0 to 1: how well each agrees with all that was found."""
+    confidence: FloatArray
+    """(S,), 0 to 1."""
+    meanings: FloatArray
+    """(S, D): places in the latent space."""
+
+    def __post_init__(self) -> None:
+        T, W, S = len(self.times), len(self.words), len(self.sentences)
+        K, D = len(self.paths), self.meanings.shape[-1]
+        shapes = {
+            "times": (T,),
+            "probabilities": (T, len(self.grid), W),
+            "paths": (K, T),
+            "likelihoods": (S, K),
+            "quality": (S,),
+            "confidence": (S,),
+            "meanings": (S, D),
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name} must be {shape}, not {getattr(self, name).shape}")
+        if self.paths.min() < 0 or self.paths.max() >= len(self.grid):
+            raise ValueError(f"paths must lead through the {len(self.grid)} regions")
+
+    def respond(self, word: str) -> FloatArray:
+        """(T, R): P(word | region); a KeyError for a word that was not kept."""
+        if word not in self.words:
+            raise KeyError(word)
+        return self.probabilities[:, :, self.words.index(word)].astype(np.float32)
+
+
+ARRAYS = ("times", "probabilities", "paths", "likelihoods", "quality", "confidence", "meanings")
+"""Those fields of a segment; the others are kept as JSON."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that is known of one source."""
+
+    source: str
+    """What the user called the clip."""
+    duration: float
+    """Seconds."""
+    width: int
+    """Pixels, as displayed."""
+    height: int
+    model: str
+    model_version: str
+    segments: tuple[Segment, ...]
+    """By time, at least one."""
+
+    def save(self, folder: Path) -> None:
+        """Write one file into the folder, whole or not at all."""
+        tensors = {
+            f"{number}.{name}": np.ascontiguousarray(getattr(segment, name))
+            for number, segment in enumerate(self.segments)
+            for name in ARRAYS
+        }
+        content = asdict(self) | {
+            "version": VERSION,
+            "segments": [_list_plain_fields(segment) for segment in self.segments],
+        }
+        with replacing(folder / FILE) as temporary:
+            # In ASCII, because names of files may hold what UTF-8 has no bytes for.
+            save_file(tensors, temporary, {"analysis": json.dumps(content)})
+
+    @classmethod
+    def load(cls, folder: Path) -> Analysis:
+        """What `save` wrote, by whichever process."""
+        path = folder / FILE
+        try:
+            with safe_open(path, "np") as file:
+                content = json.loads(file.metadata()["analysis"])
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            version, rows = content.pop("version"), content.pop("segments")
+            if version != VERSION:
+                raise ValueError(f"version {version} of the format, not {VERSION}")
+            segments = (_build_segment(row, arrays, n) for n, row in enumerate(rows))
+            return cls(**content, segments=tuple(segments))
+        except FileNotFoundError:
+            raise CorpusError(f"{path}: no such file; analyse the clip first") from None
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise CorpusError(f"{path}: no sound analysis ({error}); do it again") from None
+
+
+def _list_plain_fields(segment: Segment) -> dict[str, Any]:
+    return {
+        "start": segment.start,
+        "end": segment.end,
+        "grid": asdict(segment.grid),
+        "words": segment.words,
+        "sentences": segment.sentences,
+    }
+
+
+def _build_segment(row: dict[str, Any], arrays: dict[str, Any], number: int) -> Segment:
+    return Segment(
+        start=row["start"],
+        end=row["end"],
+        grid=Grid(**row["grid"]),
+        words=tuple(row["words"]),
+        sentences=tuple(row["sentences"]),
+        **{name: arrays[f"{number}.{name}"] for name in ARRAYS},
+    )

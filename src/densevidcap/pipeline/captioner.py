@@ -1,0 +1,212 @@
+"""The whole way from a clip to captions, on one screen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from densevidcap.artefacts import BUNDLED, CARD
+from densevidcap.data.clip import Clip, open_clip
+from densevidcap.data.lexicon import Lexicon
+from densevidcap.data.sampling import Shot, end_of
+from densevidcap.errors import ClipError, ModelError
+from densevidcap.data.content import list_content_words
+from densevidcap.language.beams import BeamOptions
+from densevidcap.language.describer import Candidate, Describer
+from densevidcap.language.draws import DrawOptions
+from densevidcap.language.views import view_clip
+from densevidcap.lexical.fcn import LexicalFCN
+from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.captions import choose_captions
+from densevidcap.pipeline.confidence import rate
+from densevidcap.pipeline.segments import cut, sample_segment
+from densevidcap.records import DenseCaptions, Frames
+from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions.objectives import Float64Array
+from densevidcap.rerank.evaluator import Evaluator
+
+Stage = Literal["frames", "words", "regions", "sentences", "ranking"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+"""What a segment goes through."""
+
+Report = Callable[[Stage, float], None]
+"""Called when a stage begins, with the share of all work that is done, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """How closely a clip is looked at."""
+
+    frames: int = 30
+    """Of each segment at most."""
+    per_shot: bool | None = None
+    """Whether each shot is described by itself; None: if the clip is longer than a minute."""
+    sequences: int = 10
+    """K region-sequences."""
+    beam: int = 5
+    """Beginnings of sentences that are kept at every word."""
+    draws: int = 20
+    """Sentences drawn at random for each region-sequence."""
+    candidates: int = 100
+    """Different sentences that are kept at most."""
+    seed: int = 0
+    """Of the draws: the same clip gets the same captions."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name not in ("per_shot", "seed") and value < 1:
+                raise ModelError(f"{field.name} must be at least 1, not {value}")
+
+
+DEFAULT_OPTIONS = AnalysisOptions()
+
+
+class DenseCaptioner:
+    """A model of every stage."""
+
+    def __init__(
+        self,
+        words: LexicalFCN,
+        describer: Describer,
+        evaluator: Evaluator | None = None,
+        name: str = "unnamed",
+        version: str = "",
+    ) -> None:
+        self.words, self.describer, self.evaluator = words, describer, evaluator
+        self.name, self.version = name, version
+        self._inputs = _count_inputs(describer, evaluator)
+
+    @classmethod
+    def load(cls, folder: Path | str | None = None) -> DenseCaptioner:
+        """The model of that folder, or the one that comes with the package.
+
+        It has a folder for each stage: `words`, `sentences` and, if there is one, `evaluator`.
+        """
+        folder = BUNDLED if folder is None else Path(folder)
+        stages = [folder / stage for stage in ("words", "sentences", "evaluator")]
+        words, sentences, evaluator = stages
+        digest = hashlib.sha256()
+        for card in (stage / CARD for stage in stages):
+            digest.update(card.read_bytes() if card.is_file() else b"")
+        return cls(
+            LexicalFCN.load(words),
+            Describer.load(sentences),
+            Evaluator.load(evaluator) if evaluator.is_dir() else None,
+            folder.resolve().name,
+            digest.hexdigest()[:12],
+        )
+
+    def caption(
+        self,
+        source: Path | str | Clip,
+        *,
+        k: int = 5,
+        diversity: float = 0.4,
+        options: AnalysisOptions = DEFAULT_OPTIONS,
+    ) -> DenseCaptions:
+        """k sentences of a clip, or of each of its shots, ranked by confidence."""
+        clip = source if isinstance(source, Clip) else open_clip(source)
+        return choose_captions(self.analyse(clip, options), k, diversity)
+
+    def analyse(
+        self,
+        clip: Clip,
+        options: AnalysisOptions = DEFAULT_OPTIONS,
+        report: Report = lambda *_: None,
+    ) -> Analysis:
+        """Look at each segment, and keep what choosing captions needs. Holds one at a time."""
+        spans = cut(clip, options.per_shot)
+        size = (self.words.encoder.options.size,) * 2
+        segments = []
+        for number, span in enumerate(spans):
+
+            def begin(stage: Stage, number: int = number) -> None:
+                report(stage, (number + STAGES.index(stage) / len(STAGES)) / len(spans))
+
+            begin("frames")
+            frames = sample_segment(clip, span, options.frames, size)
+            if frames is not None:
+                segments.append(self._look(frames, span, options, len(spans) == 1, begin))
+        if not segments:
+            raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
+        return Analysis(
+            source=clip.name,
+            duration=end_of(clip.times()),
+            width=clip.info.width,
+            height=clip.info.height,
+            model=self.name,
+            model_version=self.version,
+            segments=tuple(segments),
+        )
+
+    def _look(
+        self,
+        frames: Frames,
+        span: Shot,
+        options: AnalysisOptions,
+        keep_lexicon: bool,
+        begin: Callable[[Stage], None],
+    ) -> Segment:
+        begin("words")
+        seen = self.words.read(frames)
+        begin("regions")
+        sequences = generate_sequences(seen, SequenceOptions(options.sequences))
+        view = view_clip(seen, sequences, self._inputs)
+        begin("sentences")
+        found = self.describer.propose(
+            view, BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
+        )
+        begin("ranking")
+        kept, agreement = self._keep_best(found, options.candidates)
+        sentences = [self.describer.say(candidate.words) for candidate in kept]
+        lexicon = self.words.lexicon
+        places = list(range(len(lexicon))) if keep_lexicon else _list_said(sentences, lexicon)
+        return Segment(
+            *span,
+            grid=seen.grid,
+            times=seen.times,
+            words=tuple(lexicon.words[place] for place in places),
+            probabilities=seen.probabilities[:, :, places].astype(np.float16),
+            paths=view.paths,
+            sentences=tuple(sentences),
+            likelihoods=self.describer.compare(view, [candidate.words for candidate in kept]),
+            quality=agreement.astype(np.float32),
+            confidence=rate(self.evaluator, view, sentences, agreement),
+            meanings=self.describer.place(kept).astype(np.float32),
+        )
+
+    def _keep_best(
+        self, found: Sequence[Candidate], most: int
+    ) -> tuple[list[Candidate], Float64Array]:
+        """The different sentences that agree best with all, and how well each does (S,)."""
+        agreement = self.describer.rate(found)
+        best: dict[tuple[int, ...], int] = {}
+        for place in np.argsort(-agreement, kind="stable").tolist():
+            best.setdefault(found[place].words, place)
+        kept = list(best.values())[:most]
+        return [found[place] for place in kept], agreement[kept]
+
+
+def _count_inputs(describer: Describer, evaluator: Evaluator | None) -> int:
+    """V: of how many words the language model and the evaluator take probabilities."""
+    streams = describer.captioner.options.whole_streams
+    counts = {streams[name] for name in ("words", "special_words", "clip_words") if name in streams}
+    if describer.classifier is not None:
+        counts.add(describer.classifier.sizes[1])
+    if evaluator is not None:
+        counts.add(evaluator.network.sizes[1])
+    if len(counts) > 1:
+        raise ModelError("the stages look at different words; train them with the same [library]")
+    return counts.pop() if counts else 1
+
+
+def _list_said(sentences: Sequence[str], lexicon: Lexicon) -> list[int]:
+    """The places of content words that any sentence says."""
+    said = {word for sentence in sentences for word in list_content_words(sentence)}
+    return sorted(lexicon.index[word] for word in said if word in lexicon.index)

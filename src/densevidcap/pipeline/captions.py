@@ -1,0 +1,77 @@
+"""From an analysis to captions: which sentences to say, of which region-sequence, and when.
+
+Numbers only, so that a new k or another weight of diversity takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from densevidcap.language.choosing import ChoiceOptions, choose
+from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.evidence import LEAST, find_evidence
+from densevidcap.records import Caption, DenseCaptions, RegionSequence, TimeArray
+from densevidcap.regions.association import spread
+
+
+def choose_captions(
+    analysis: Analysis, k: int = 5, diversity: float = 0.4, support: float = LEAST
+) -> DenseCaptions:
+    """The k sentences of each segment that are good and differ, ranked by confidence.
+
+    `diversity` is what sameness costs; `support` is the probability from which on a word counts as
+    evidence.
+    """
+    captions: list[Caption] = []
+    looked_at = 0
+    for segment in analysis.segments:
+        captions += _describe(segment, looked_at, ChoiceOptions(k, diversity), support)
+        looked_at += len(segment.times)
+    return DenseCaptions(
+        source=analysis.source,
+        duration=analysis.duration,
+        width=analysis.width,
+        height=analysis.height,
+        captions=tuple(sorted(captions, key=lambda caption: -caption.confidence)),
+        model=analysis.model,
+        model_version=analysis.model_version,
+    )
+
+
+def _describe(
+    segment: Segment, looked_at: int, options: ChoiceOptions, support: float
+) -> Iterator[Caption]:
+    """A segment's captions, whose frames are counted from `looked_at` on."""
+    quality, meanings = segment.quality.astype(float), segment.meanings.astype(float)
+    chosen = choose(segment.sentences, quality, meanings, options)
+    ties = spread(segment.likelihoods[chosen], most=1)
+    edges = _share_time(segment)
+    for place, tie in zip(chosen, ties.tolist(), strict=True):
+        sequence = RegionSequence(
+            segment.grid,
+            tuple(range(len(segment.times))),
+            tuple(segment.paths[tie].tolist()),
+            tuple(segment.times.tolist()),
+        )
+        evidence, unsupported = find_evidence(segment.sentences[place], sequence, segment, support)
+        yield Caption(
+            text=segment.sentences[place],
+            confidence=float(segment.confidence[place]),
+            log_probability=float(segment.likelihoods[place, tie]),
+            start=float(edges[sequence.frames[0]]),
+            end=float(edges[sequence.frames[-1] + 1]),
+            sequence=replace(
+                sequence, frames=tuple(looked_at + frame for frame in sequence.frames)
+            ),
+            evidence=tuple(replace(each, frame=looked_at + each.frame) for each in evidence),
+            unsupported=unsupported,
+        )
+
+
+def _share_time(segment: Segment) -> TimeArray:
+    """(T + 1,): each frame stands for the time up to the middle between it and its neighbours."""
+    middles = (segment.times[:-1] + segment.times[1:]) / 2
+    return np.concatenate([[segment.start], middles, [segment.end]])
