@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluation.made_captions import REFERENCES, say
 
+from densevidcap.data.content import list_content_words
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.evaluation import CaptionScorer
-from densevidcap.evaluation.content import compare_content, list_content_words
+from densevidcap.evaluation.content import compare_content
 from densevidcap.evaluation.dense import PAPER_METRICS, DenseScores, fill, score_dense
 from densevidcap.evaluation.humans import hold_out
 from densevidcap.evaluation.null import diversity_at_equal_cider, mix_strangers, trace_null_curve

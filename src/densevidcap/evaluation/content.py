@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from densevidcap.data.lexicon import FUNCTION_WORDS
-from densevidcap.data.text import tokenise
-
-_LITTLE_WORDS = FUNCTION_WORDS.union(
-    tokenise("a an the this that these those some another other each"),
-    tokenise("i you he she it we they him her them his its their there who which what"),
-    tokenise("of for from by into onto down up out off over under through around about as near"),
-    tokenise("or but while then so not"),
-    tokenise(
-        "be been being was were am has have had having do does did doing can could will would"
-    ),
-)
+from densevidcap.data.content import list_content_words
 
 
 @dataclass(frozen=True)
@@ -29,11 +18,6 @@ class ContentWords:
     """Different content words in a clip's sentences together."""
     found: float
     """Those of them that a reference has: the coverage."""
-
-
-def list_content_words(sentence: str) -> list[str]:
-    """The sentence's words but articles, pronouns, prepositions, conjunctions and auxiliaries."""
-    return [word for word in tokenise(sentence) if word not in _LITTLE_WORDS]
 
 
 def compare_content(

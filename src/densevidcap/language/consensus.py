@@ -2,61 +2,73 @@
 
 A likely sentence is short and safe, and the likeliest of one sequence may be an accident. Sentences
 drawn for all sequences are a sample of what people might say; the one that is most like the others
-is the best guess (minimum Bayes risk). Likeness is that of CIDEr, without its longest n-grams: the
-cosine of words and of pairs of words, weighed by rarity, less where lengths differ.
+is the best guess (minimum Bayes risk). Likeness has two parts. One is that of CIDEr, without its
+longest n-grams: the cosine of words and of pairs of words, weighed by rarity, less where lengths
+differ. The other is that of METEOR: how many of the other's words a sentence has (recall), and a
+little how many of its own the other has.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from densevidcap.data.content import is_content_word
 from densevidcap.data.text import tokenise
+from densevidcap.language.phrases import LONGEST, Phrases, list_phrases
 from densevidcap.regions.objectives import Float64Array
 
-LONGEST = 2
-"""Words of the longest n-grams: longer ones are rarely shared, and by chance."""
 SIGMA = 6.0
 """Standard deviation of the penalty on a difference in length, as in CIDEr."""
-PLAIN = 0.5
-"""Rarity of words that every caption has, which the latent space does not know."""
+RECALL = 0.85
+"""What having the other's words counts beside having no others, as in METEOR."""
+LITTLE = 1 / 3
+"""What an article or the like counts beside a content word, as in METEOR."""
+OVERLAP = 0.5
+"""Share of the second part."""
+TINY = np.finfo(np.float64).tiny
 
 
-def agree(
-    sentences: Sequence[str], counts: Sequence[int], rarity: Mapping[str, float]
-) -> Float64Array:
-    """(S,): each sentence's mean likeness to all, each as often as it was found."""
+def agree(sentences: Sequence[str], phrases: Phrases) -> Float64Array:
+    """(S,): each sentence's mean likeness to all, from 0 to 1."""
     words = [tokenise(sentence) for sentence in sentences]
-    likeness = np.zeros((len(sentences), len(sentences)))
+    cosines = np.zeros((len(words), len(words)))
     for size in range(1, LONGEST + 1):
-        likeness += _compare([_weigh(each, size, rarity) for each in words]) / LONGEST
+        bags, weights = _count(words, size, phrases.rarity)
+        cosines += _compare(bags * weights) / LONGEST
     lengths = np.array([len(each) for each in words])
-    likeness *= np.exp(-((lengths[:, None] - lengths) ** 2) / (2 * SIGMA**2))
-    weights = np.asarray(counts, np.float64)
-    return np.asarray(likeness @ weights / weights.sum())
+    cosines *= np.exp(-((lengths[:, None] - lengths) ** 2) / (2 * SIGMA**2))
+    overlaps = _overlap(*_count(words, 1, lambda word: 1.0 if is_content_word(word) else LITTLE))
+    likeness = (1 - OVERLAP) * cosines + OVERLAP * overlaps
+    return np.asarray(likeness.mean(axis=1))
 
 
-def _weigh(words: Sequence[str], size: int, rarity: Mapping[str, float]) -> dict[str, float]:
-    """The sentence's n-grams, each by its count and the mean rarity of its words."""
-    ngrams = [words[start : start + size] for start in range(len(words) - size + 1)]
-    counts = Counter(" ".join(ngram) for ngram in ngrams)
-    weights = {
-        " ".join(ngram): sum(rarity.get(word, PLAIN) for word in ngram) / size for ngram in ngrams
-    }
-    return {ngram: count * weights[ngram] for ngram, count in counts.items()}
+def _count(
+    words: Sequence[Sequence[str]], size: int, weigh: Callable[[str], float]
+) -> tuple[Float64Array, Float64Array]:
+    """(S, P): how often each sentence has each of the P phrases of that size; (P,) their weights."""
+    counts = [Counter(list_phrases(each, size)) for each in words]
+    place = {p: column for column, p in enumerate(dict.fromkeys(p for c in counts for p in c))}
+    bags = np.zeros((len(words), len(place)))
+    for row, of_sentence in enumerate(counts):
+        for phrase, count in of_sentence.items():
+            bags[row, place[phrase]] = count
+    return bags, np.array([weigh(phrase) for phrase in place])
 
 
-def _compare(bags: Sequence[Mapping[str, float]]) -> Float64Array:
-    """(S, S): cosines; 0 for a bag without n-grams."""
-    place = {
-        ngram: column for column, ngram in enumerate(dict.fromkeys(n for b in bags for n in b))
-    }
-    matrix = np.zeros((len(bags), max(1, len(place))))
-    for row, bag in enumerate(bags):
-        for ngram, weight in bag.items():
-            matrix[row, place[ngram]] = weight
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    units = matrix / np.maximum(lengths, np.finfo(np.float64).tiny)
+def _compare(bags: Float64Array) -> Float64Array:
+    """(S, S): cosines; 0 for a bag without anything."""
+    lengths = np.linalg.norm(bags, axis=1, keepdims=True)
+    units = bags / np.maximum(lengths, TINY)
     return np.asarray(units @ units.T)
+
+
+def _overlap(bags: Float64Array, weights: Float64Array) -> Float64Array:
+    """(S, S): of each sentence with each other one as its reference."""
+    has = np.minimum(bags, 1)
+    sizes = has @ weights
+    shared = (has * weights) @ has.T
+    # shared / (RECALL * size of the other + (1 - RECALL) * own size): the weighed harmonic mean.
+    return np.asarray(shared / np.maximum(RECALL * sizes + (1 - RECALL) * sizes[:, None], TINY))

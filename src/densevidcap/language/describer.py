@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -17,7 +16,8 @@ from densevidcap.language.captioner import Captioner
 from densevidcap.language.category import CategoryClassifier, mark_category
 from densevidcap.language.consensus import agree
 from densevidcap.language.draws import DrawOptions, draw
-from densevidcap.language.fitting import CATEGORY, MEANING
+from densevidcap.language.fitting import CATEGORY, MEANING, PHRASES
+from densevidcap.language.phrases import Phrases
 from densevidcap.language.views import ClipView, look, make_streams
 from densevidcap.records import FloatArray
 from densevidcap.regions.objectives import Float64Array
@@ -43,9 +43,14 @@ class Describer:
     """A captioner and the classifier that tells it a clip's category, if it takes one."""
 
     def __init__(
-        self, captioner: Captioner, classifier: CategoryClassifier | None, meaning: LatentSpace
+        self,
+        captioner: Captioner,
+        classifier: CategoryClassifier | None,
+        meaning: LatentSpace,
+        phrases: Phrases,
     ) -> None:
-        self.captioner, self.classifier, self.meaning = captioner, classifier, meaning
+        self.captioner, self.classifier = captioner, classifier
+        self.meaning, self.phrases = meaning, phrases
         self._frames = [*captioner.options.frame_streams]
         self._whole = [*captioner.options.whole_streams]
 
@@ -57,6 +62,7 @@ class Describer:
             captioner,
             CategoryClassifier.load(folder / CATEGORY) if takes_category else None,
             LatentSpace.load(folder / MEANING),
+            Phrases.load(folder / PHRASES),
         )
 
     def categorise(self, view: ClipView, most: int) -> list[tuple[ClipView, float]]:
@@ -115,11 +121,9 @@ class Describer:
 
     def rate(self, candidates: Sequence[Candidate]) -> Float64Array:
         """(S,): how well each sentence agrees with all of them."""
-        counts = Counter(candidate.words for candidate in candidates)
-        found = agree(
-            [self.say(words) for words in counts], [*counts.values()], self.meaning.rarity
-        )
-        ratings = dict(zip(counts, found.tolist(), strict=True))
+        different = list(dict.fromkeys(candidate.words for candidate in candidates))
+        found = agree([self.say(words) for words in different], self.phrases)
+        ratings = dict(zip(different, found.tolist(), strict=True))
         return np.array([ratings[candidate.words] for candidate in candidates])
 
     def place(self, candidates: Sequence[Candidate]) -> Float64Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from densevidcap.artefacts import WEIGHTS, hash_file
 from densevidcap.config import read_recipe
 from densevidcap.curves import draw_curves
 from densevidcap.data.lsa import LatentSpace
@@ -19,12 +20,15 @@ from densevidcap.fits import (
     AboutOptions,
     claim_folder,
     describe_run,
+    describe_start,
 )
 from densevidcap.language.captioner import Captioner, CaptionerOptions
 from densevidcap.language.category import CategoryClassifier, CategoryTask, mark_category
 from densevidcap.language.corpus import ViewedCorpus
+from densevidcap.language.inheriting import inherit
 from densevidcap.language.learning import SentenceOptions, SentenceTask
 from densevidcap.language.library import LibraryOptions
+from densevidcap.language.phrases import Phrases
 from densevidcap.language.views import ClipView, StreamOptions
 from densevidcap.training import Progress, Run, TrainingOptions
 
@@ -32,6 +36,8 @@ CATEGORY = "category"
 """Folder inside the captioner's, for its classifier."""
 MEANING = "meaning.safetensors"
 """The latent space of the training captions, in which sentences are compared."""
+PHRASES = "phrases.json"
+"""How rare words and pairs of words are in them."""
 
 CATEGORY_TRAINING = TrainingOptions(epochs=12, learning_rate=1e-3, weight_decay=0.05, average=0.99)
 
@@ -57,9 +63,19 @@ class SentencesRecipe:
 class SentencesFit(ViewedCorpus):
     """A training run of a captioner. The same call goes on with a run that was stopped."""
 
-    def __init__(self, manifest: Path, words: Path, recipe: SentencesRecipe, out: Path) -> None:
+    def __init__(
+        self,
+        manifest: Path,
+        words: Path,
+        recipe: SentencesRecipe,
+        out: Path,
+        initial: Path | None = None,
+    ) -> None:
+        """`initial` is a captioner of the same sizes to start from."""
         super().__init__(manifest, words, recipe.sampling, recipe.library, out)
-        self.recipe = recipe
+        self.recipe, self.initial = recipe, initial
+        if initial is not None:
+            self.data["initial"] = hash_file(initial / WEIGHTS)
         claim_folder(out, self.data, asdict(recipe))
 
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
@@ -71,6 +87,8 @@ class SentencesFit(ViewedCorpus):
         classifier = self._fit_category(trained, measured)
         torch.manual_seed(recipe.training.seed)
         model = Captioner(vocabulary, self._size_streams(classifier))
+        if self.initial is not None:
+            inherit(model, self.initial)
         views = {record.id: self._view(record, classifier) for record in self.clips}
         task = SentenceTask(
             model,
@@ -91,9 +109,12 @@ class SentencesFit(ViewedCorpus):
             trained=len(trained),
             measured=len(measured),
         )
+        if self.initial is not None:
+            card["started_from"] = describe_start(self.initial)
         captions = (caption for record in trained for caption in record.captions)
         LatentSpace.fit(captions).save(self.out / MEANING)
-        model.save(self.out, card, half, (MEANING,))
+        Phrases.count(record.captions for record in trained).save(self.out / PHRASES)
+        model.save(self.out, card, half, (MEANING, PHRASES))
         draw_curves(history, self.out / RUN / "curves.png")
         return history
 
