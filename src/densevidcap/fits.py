@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from densevidcap import __version__
-from densevidcap.artefacts import write_json
+from densevidcap.artefacts import read_card, write_json
 from densevidcap.errors import ModelError
 from densevidcap.training import CHECKPOINT
 
@@ -81,6 +81,12 @@ def describe_run(
         "recipe": dict(recipe),
         "history": list(history),
     }
+
+
+def describe_start(folder: Path) -> dict[str, str]:
+    """What a card says of the model that training started from."""
+    licence = read_card(folder).get("licence", "not stated")
+    return {"weights": folder.name, "licence": str(licence)}
 
 
 def read_json_or_none(path: Path) -> Any:

@@ -40,7 +40,7 @@ def read_table(
             raise CorpusError(f"{path}:{number}: {error}") from error
         clips[clip.id] = clip
 
-    missing = [str(clip.source) for clip in clips.values() if not Path(str(clip.source)).exists()]
+    missing = [str(clip.source) for clip in clips.values() if not _is_there(str(clip.source))]
     if missing and not skip_missing:
         raise CorpusError(
             f"{path}: {len(missing):,} files do not exist: {name_some(missing)}; give their folder "
@@ -48,6 +48,11 @@ def read_table(
         )
     absent = set(missing)
     yield from (clip for clip in clips.values() if clip.source not in absent)
+
+
+def _is_there(source: str) -> bool:
+    """A shard's member counts as there if its shard is."""
+    return Path(source).exists() or Path(source.rpartition("::")[0]).is_file()
 
 
 def _parse(row: Mapping[str, Any], folder: Path) -> ClipRecord:

@@ -20,6 +20,13 @@ def tokenise(sentence: str) -> list[str]:
     return _WORD.findall(sentence.lower().replace("’", "'"))
 
 
+def match_words(ours: Sequence[str], theirs: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The places of the words that both lists have: in the first, and in the second."""
+    place = {word: number for number, word in enumerate(theirs)}
+    shared = [(here, place[word]) for here, word in enumerate(ours) if word in place]
+    return [here for here, _ in shared], [there for _, there in shared]
+
+
 class Vocabulary:
     """The words a language model can say, each with its number; the first four are signs."""
 

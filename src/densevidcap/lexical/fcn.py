@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from densevidcap.artefacts import load_model, save_model
 from densevidcap.data.lexicon import Lexicon
+from densevidcap.data.text import match_words
 from densevidcap.errors import ModelError
 from densevidcap.lexical.encoder import EncoderOptions, FastEncoder, RegionEncoder
 from densevidcap.records import FloatArray, FrameGrid, Frames
@@ -83,6 +84,22 @@ class LexicalFCN(nn.Module):
         self.encoder = RegionEncoder(encoder)
         self.head = WordHead(self.encoder.channels, len(lexicon), head)
         self._fast: FastEncoder | None = None
+
+    @torch.no_grad()
+    def keep_words(self, known: LexicalFCN) -> None:
+        """Take over the other's shared layer, and what it knows of the words that both have."""
+        if self.head.options.hidden != known.head.options.hidden:
+            raise ModelError(
+                f"words can be kept only by a head of the same size: hidden is "
+                f"{self.head.options.hidden}, that of the known words {known.head.options.hidden}"
+            )
+        here, there = match_words(self.lexicon.words, known.lexicon.words)
+        ours, theirs = self.head.state_dict(), known.head.state_dict()
+        for name, tensor in ours.items():
+            if name.startswith("words."):
+                tensor[here] = theirs[name][there]
+            else:
+                tensor.copy_(theirs[name])
 
     def forward(self, frames: Tensor) -> Tensor:
         """(B, 3, H, W) with values 0 to 255 to word logits (B, R, W)."""

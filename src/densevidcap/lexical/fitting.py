@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
-from densevidcap.artefacts import hash_file, read_card
+from densevidcap.artefacts import WEIGHTS, hash_file
 from densevidcap.config import read_recipe
 from densevidcap.curves import draw_curves
 from densevidcap.data.lexicon import Lexicon
@@ -22,6 +22,7 @@ from densevidcap.fits import (
     AboutOptions,
     claim_folder,
     describe_run,
+    describe_start,
     find_latecomers,
 )
 from densevidcap.lexical.backbones.weights import (
@@ -39,11 +40,14 @@ from densevidcap.training import Progress, Run, TrainingOptions
 
 @dataclass(frozen=True)
 class StartOptions:
-    """What the encoder knows before training."""
+    """What is known before training."""
 
     weights: str = "imagenet"
     """"imagenet" for those of the installed package, a .safetensors or .pth file, or the folder of
     another Lexical-FCN."""
+    head: Literal["new", "kept"] = "new"
+    """Whether a Lexical-FCN that training starts from also gives the words that both have. New data
+    of few clips are better off with them; more of the same data are not (docs/log.md)."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,26 @@ class WordsRecipe:
 class WordsFit:
     """A training run of a Lexical-FCN. The same call goes on with a run that was stopped."""
 
-    def __init__(self, manifest: Path, lexicon: Path, recipe: WordsRecipe, out: Path) -> None:
+    def __init__(
+        self,
+        manifest: Path,
+        lexicon: Path,
+        recipe: WordsRecipe,
+        out: Path,
+        initial: Path | None = None,
+    ) -> None:
+        """`initial` is a Lexical-FCN to start from, in place of the recipe's weights."""
         self.recipe, self.out = recipe, out
+        self._start = recipe.start.weights if initial is None else str(initial)
         self.records = list(read_manifest(manifest))
         self.train_records = [r for r in self.records if r.split == "train"]
         self.held_out = [r for r in self.records if r.split in HELD_OUT]
         self.data = {"manifest": hash_file(manifest), "lexicon": hash_file(lexicon)}
         torch.manual_seed(recipe.training.seed)
         self.model = LexicalFCN(Lexicon.load(lexicon), recipe.encoder, recipe.head)
-        self.origin = start_encoder(self.model, recipe.start.weights)
+        self.origin = start_encoder(self.model, self._start)
+        if initial is not None:
+            self.data["initial"] = hash_file(initial / WEIGHTS)
         claim_folder(out, self.data, asdict(recipe))
 
     @property
@@ -109,6 +124,8 @@ class WordsFit:
         task = WordTask(
             self.model, self.cache, trained, measured, recipe.words, recipe.training.seed
         )
+        if recipe.start.head == "kept" and Path(self._start).is_dir():
+            self.model.keep_words(LexicalFCN.load(Path(self._start)))
         history = Run(task, recipe.training, self.out / RUN).train(progress)
         card = describe_run(
             recipe.about,
@@ -136,7 +153,6 @@ def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
         if encoder.options.backbone != name:
             raise ModelError(f"{path}: its backbone is {encoder.options.backbone}, not {name}")
         backbone.load_state_dict(encoder.backbone.state_dict())
-        card = read_card(path)
-        return {"weights": path.name, "licence": str(card.get("licence", "not stated"))}
+        return describe_start(path)
     load_weights(backbone, read_weights(path), weights)
     return {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}
