@@ -17,15 +17,20 @@ from densevidcap import __version__
 from densevidcap.errors import DenseVidCapError, DenseVidCapWarning
 
 VERBS = {
+    "caption": "Describe clips: several different sentences, each tied to what it is about.",
     "frames": "Sample a clip's frames: times, contact sheet, sound.",
     "prepare": "Turn a captioned corpus into a manifest.",
     "lexicon": "Build the lexicon of a corpus from its captions.",
+    "train": "Train a whole model from your own clips and sentences.",
     "fit": "Train one stage of the model from a manifest.",
     "words": "The words a clip shows, each with its place and time.",
     "regions": "Region-sequences of a clip: what moves through it, with words.",
+    "models": "The models that come with the package, or your own.",
+    "serve": "Open the studio: a page to drop clips on and see the answer.",
     "evaluate": "Score sentences against references: BLEU, METEOR, ROUGE-L, CIDEr, density.",
+    "experiment": "Run the paper's tables and figures, and write them into the docs.",
 }
-"""Verb to one-line help, in the order of the pipeline."""
+"""Verb to one-line help: the whole first, then its parts in the order of the pipeline."""
 
 
 class VerbGroup(click.Group):

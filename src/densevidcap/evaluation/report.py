@@ -35,24 +35,27 @@ class Report:
 
 def evaluate(ranked: Ranked, references: Ranked, space: LatentSpace | None = None) -> Report:
     """Score each clip's first sentence and, in a latent space, its sentences together."""
-    first = {clip: sentences[0] for clip, sentences in ranked.items()}
     with CaptionScorer(references) as scorer:
-        scores = scorer.score(first)
-        if space is None:
-            return Report(scores, None)
-        count = min(max(TOPS), max(len(sentences) for sentences in ranked.values()))
-        predicted = score_dense(ranked, scorer, space, count)
-        null = trace_null_curve(first, scorer, space, count)
-    return Report(
-        scores,
-        DenseReport(
-            count,
-            predicted,
-            null,
-            diversity_at_equal_cider(predicted, list(null.values())),
-            _score_humans(references, space, count),
-        ),
+        first = scorer.score(_list_first(ranked))
+        return Report(first, None if space is None else measure_density(ranked, scorer, space))
+
+
+def measure_density(ranked: Ranked, scorer: CaptionScorer, space: LatentSpace) -> DenseReport:
+    """Score each clip's sentences together, at most ten, on the scorer's references."""
+    count = min(max(TOPS), max(len(sentences) for sentences in ranked.values()))
+    predicted = score_dense(ranked, scorer, space, count)
+    null = trace_null_curve(_list_first(ranked), scorer, space, count)
+    return DenseReport(
+        count,
+        predicted,
+        null,
+        diversity_at_equal_cider(predicted, list(null.values())),
+        _score_humans(scorer.references, space, count),
     )
+
+
+def _list_first(ranked: Ranked) -> dict[str, str]:
+    return {clip: sentences[0] for clip, sentences in ranked.items()}
 
 
 def _score_humans(references: Ranked, space: LatentSpace, count: int) -> DenseScores | None:

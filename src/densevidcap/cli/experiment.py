@@ -1,0 +1,119 @@
+"""`densevidcap experiment`: the paper's tables and figures, and the page that shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from densevidcap.experiments.results import Result
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("experiment")
+@click.argument("names", nargs=-1)
+@click.option("--data", type=_PATH, help="The manifest of clips with captions.")
+@click.option(
+    "--captions", type=_PATH, help="A manifest of more captions, for diversity.  [default: --data]"
+)
+@click.option("--model", type=_PATH, help="The model to measure.  [default: the bundled]")
+@click.option("--out", type=_PATH, required=True, help="Folder of runs: rivals and results.")
+@click.option("--cache", type=_PATH, help="Folder for features.  [default: cache in --out]")
+@click.option(
+    "--definitions", type=_PATH, default=Path("experiments"), show_default=True, help="Of tables."
+)
+@click.option("--report", type=_PATH, help="Write results.md and its pictures into this folder.")
+def command(
+    names: tuple[str, ...],
+    data: Path | None,
+    captions: Path | None,
+    model: Path | None,
+    out: Path,
+    cache: Path | None,
+    definitions: Path,
+    report: Path | None,
+) -> None:
+    """Run experiments such as table1, each defined by a file of experiments/.
+
+    Rivals that --out holds already are not trained again, and one that was cut off goes on.
+    Each writes its results.json there. Without names, --report shows what is there.
+    """
+    from densevidcap.artefacts import BUNDLED
+    from densevidcap.experiments.bench import Places
+    from densevidcap.experiments.report import write_report
+    from densevidcap.experiments.run import run_experiment
+
+    if names:
+        if data is None:
+            raise click.UsageError("Missing option '--data': experiments need clips.")
+        places = Places(
+            definitions, data, captions or data, model or BUNDLED, cache or out / "cache", out
+        )
+        for name in names:
+            with _open_progress() as progress:
+                result = run_experiment(
+                    name, places, _quote(name, data, captions, model, out), _Watch(progress)
+                )
+            _print_result(result)
+    if report is not None:
+        click.echo(f"wrote {write_report(out, report)}")
+
+
+def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out: Path) -> str:
+    """The command as it goes into the report, without anybody's folders."""
+    given = {"data": data, "captions": captions, "model": model, "out": out}
+    options = " ".join(f"--{option} {path.name}" for option, path in given.items() if path)
+    return f"densevidcap experiment {name} {options}"
+
+
+def _print_result(result: Result) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for found in result.outcome.tables:
+        title = f"{result.title}. {found.title}".rstrip(". ")
+        table = Table("", *found.columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        for line in found.lines:
+            if line.ours:
+                cells = ("–" if each is None else f"{each:.{found.digits}f}" for each in line.ours)
+                table.add_row(line.name, *cells)
+        console.print(table)
+
+
+def _open_progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+class _Watch:
+    """A bar for what is being done; lines where nobody can see bars."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar = progress.add_task("")
+
+    def start(self, what: str, total: int | None = None) -> None:
+        self._progress.reset(self._bar, description=what, total=total)
+        if self._progress.disable:
+            click.echo(what, err=True)
+
+    def advance(self) -> None:
+        self._progress.advance(self._bar)
+
+    def step(self, done: int, total: int, loss: float) -> None:  # noqa: ARG002
+        self._progress.update(self._bar, completed=done, total=total)
+
+    def epoch(self, epoch: int, figures: dict[str, float]) -> None:
+        line = ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
+        self._progress.console.print(f"epoch {epoch}: {line}", markup=False, highlight=False)

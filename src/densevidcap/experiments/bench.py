@@ -1,0 +1,146 @@
+"""Where experiments are made: a corpus, a model, and rivals that are trained once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from densevidcap.artefacts import CARD, WEIGHTS, hash_file, read_card
+from densevidcap.data.manifest import read_manifest
+from densevidcap.data.sampling import Sampling
+from densevidcap.errors import CorpusError, DenseVidCapWarning
+from densevidcap.fits import HELD_OUT
+from densevidcap.language.fitting import SentencesFit, SentencesRecipe
+from densevidcap.language.library import LibraryOptions, open_library
+from densevidcap.language.views import ClipView
+from densevidcap.lexical.fcn import LexicalFCN
+from densevidcap.lexical.features import cache_features
+from densevidcap.lexical.fitting import WordsFit, WordsRecipe
+from densevidcap.training import Progress
+
+RECIPES = "ablation"
+"""Beside the experiments: a recipe for each rival."""
+MODELS = "models"
+"""In the folder of runs."""
+
+
+class Watcher(Progress, Protocol):
+    """Somebody who wants to see what is done."""
+
+    def start(self, what: str, total: int | None = None) -> None: ...
+
+    def advance(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Places:
+    """All that a user names."""
+
+    definitions: Path
+    """The folder experiments/."""
+    data: Path
+    """The manifest."""
+    captions: Path
+    """A manifest of all captions, also of clips that nobody has."""
+    model: Path
+    """A whole model: words, sentences, evaluator."""
+    cache: Path
+    out: Path
+
+
+class Bench:
+    """Rivals are trained on the corpus' training clips, and all is measured on those of `split`."""
+
+    def __init__(self, places: Places, split: str, watcher: Watcher) -> None:
+        self.places, self.split, self.watcher = places, split, watcher
+        records = [record for record in read_manifest(places.data) if record.captions]
+        measured = HELD_OUT if split in HELD_OUT else (split,)
+        self.trained = [record for record in records if record.split == "train"]
+        self.clips = [record for record in records if record.split in measured]
+        if not self.clips:
+            raise CorpusError(
+                f"{places.data}: no clip of split '{split}' has captions; "
+                "prepare a manifest of a corpus that has them"
+            )
+
+    @property
+    def references(self) -> dict[str, tuple[str, ...]]:
+        return {record.id: record.captions for record in self.clips}
+
+    @property
+    def captioner(self) -> Path:
+        """The given model's."""
+        return self.places.model / "sentences"
+
+    def find_words(self, recipe: str = "") -> Path:
+        """The Lexical-FCN of that recipe, trained if it is not there yet; the model's if empty."""
+        own = self.places.model / "words"
+        if not recipe:
+            return own
+        folder = self.places.out / MODELS / recipe
+        fit = WordsFit(
+            self.places.data, own / "lexicon.json", WordsRecipe.read(self._recipe(recipe)), folder
+        )
+        if not (folder / CARD).exists():
+            self.watcher.start(f"{recipe}: reading clips", len(fit.clips))
+            self._tell(fit.read_clips(self.places.cache, self.watcher.advance))
+            self.watcher.start(recipe)
+            fit.train(self.watcher)
+        return folder
+
+    def find_captioner(self, recipe: str, words: str = "") -> Path:
+        """The captioner of that recipe on those words, trained if it is not there yet."""
+        folder = self.places.out / MODELS / (f"{recipe}-on-{words}" if words else recipe)
+        fit = SentencesFit(
+            self.places.data,
+            self.find_words(words),
+            SentencesRecipe.read(self._recipe(recipe)),
+            folder,
+        )
+        if not (folder / CARD).exists():
+            self.watcher.start(f"{folder.name}: reading clips", 2 * len(fit.clips))
+            self._tell(
+                fit.read_clips(self.places.cache, self.watcher.advance, self.watcher.advance)
+            )
+            self.watcher.start(folder.name)
+            fit.train(self.watcher)
+        return folder
+
+    def view(self, captioner: Path, words: Path) -> dict[str, ClipView]:
+        """The measured clips as that captioner was taught to see them."""
+        recipe = read_card(captioner)["recipe"]
+        fcn = LexicalFCN.load(words)
+        self.watcher.start("reading the clips to measure", 2 * len(self.clips))
+        features, failures = cache_features(
+            self.clips,
+            fcn.encoder,
+            self.places.cache,
+            Sampling(**recipe["sampling"]),
+            advance=self.watcher.advance,
+        )
+        self._tell(failures)
+        self.clips = [record for record in self.clips if record.id in features]
+        library = open_library(
+            self.places.cache,
+            fcn,
+            features,
+            self.clips,
+            LibraryOptions(**recipe["library"]),
+            self.watcher.advance,
+        )
+        return {record.id: library.view(record.id) for record in self.clips}
+
+    def keep(self, what: str, model: Path) -> Path:
+        """A file for what a model said, which is another one if the model changes."""
+        version = hash_file(model / WEIGHTS)[:8]
+        return self.places.out / "said" / f"{self.split}-{what}-{version}.json"
+
+    def _recipe(self, name: str) -> Path:
+        return self.places.definitions / RECIPES / f"{name}.toml"
+
+    def _tell(self, failures: Mapping[str, str]) -> None:
+        for clip, reason in failures.items():
+            warnings.warn(f"left out {clip}: {reason}", DenseVidCapWarning, stacklevel=2)
