@@ -9,6 +9,10 @@ class ClipError(DenseVidCapError):
     """A clip that cannot be read."""
 
 
+class ClipTooLargeError(ClipError):
+    """A clip that is over a limit of what we are willing to decode."""
+
+
 class CorpusError(DenseVidCapError):
     """A manifest, annotation or feature file that cannot be used."""
 

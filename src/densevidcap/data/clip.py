@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from densevidcap.data.sampling import DEFAULT_SAMPLING, Sampling, end_of
-from densevidcap.errors import ClipError
+from densevidcap.errors import ClipError, ClipTooLargeError
 from densevidcap.records import FloatArray, Frames, TimeArray, UInt8Array
 
 Size = tuple[int, int]
@@ -36,10 +36,10 @@ class Limits:
     """Of one encoded image."""
 
     def check(self, clip: str, limit: str, found: float) -> None:
-        """Raise a ClipError if `found` is more than the limit of that name."""
+        """Raise a ClipTooLargeError if `found` is more than the limit of that name."""
         allowed = getattr(self, limit)
         if found > allowed:
-            raise ClipError(
+            raise ClipTooLargeError(
                 f"{clip}: {found:,.0f} is over {limit} = {allowed:,.0f};"
                 f" shrink or cut the clip, or pass Limits({limit}=...)"
             )

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
-import torch
 
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.errors import ModelError
-from densevidcap.lexical.losses import noisy_or
 from densevidcap.records import Box, FloatArray, FrameGrid
 
 CONTENT = frozenset({"NOUN", "PROPN", "VERB", "ADJ"})
@@ -36,6 +34,11 @@ class ShownWord:
 
 def noisy_or_frames(probabilities: FloatArray) -> FloatArray:
     """P(a frame shows a word) by noisy-OR over its regions (Eq. 2): (…, R, W) to (…, W)."""
+    # What only draws or chooses words starts without torch.
+    import torch
+
+    from densevidcap.lexical.losses import noisy_or
+
     return np.asarray(noisy_or(torch.from_numpy(probabilities).logit()).numpy())
 
 

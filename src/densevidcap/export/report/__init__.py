@@ -1,7 +1,7 @@
 """A report: one HTML page with player, moving boxes, ranked sentences, evidence and timeline.
 
-`footage` finds the video, `page.html`, `page.css` and `page.js` make the page, which asks no
-other host for anything.
+`footage` finds the video, `page.html`, `page.css`, `boxes.js` and `page.js` make the page, which
+asks no other host for anything. The studio's page shares `page.css` and `boxes.js`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def write_report(
 def render_page(captions: DenseCaptions, footage: str) -> str:
     """The page around the video at the URL `footage`."""
     lanes = assign_lanes(captions.captions)
-    script = (_PARTS / "page.js").read_text(encoding="utf-8")
+    script = _join_scripts()
     page = Template((_PARTS / "page.html").read_text(encoding="utf-8"))
     return page.substitute(
         name=_text(Path(captions.source).name),
@@ -64,6 +64,12 @@ def render_page(captions: DenseCaptions, footage: str) -> str:
             _render_sentence(rank, caption, lanes[rank]) for rank, caption in enumerate(captions)
         ),
     )
+
+
+def _join_scripts() -> str:
+    """One script, because a page that is a single file has nowhere to import modules from."""
+    boxes = (_PARTS / "boxes.js").read_text(encoding="utf-8").replace("export ", "")
+    return f'"use strict";\n{boxes}\n' + (_PARTS / "page.js").read_text(encoding="utf-8")
 
 
 def _track(caption: Caption) -> dict[str, object]:

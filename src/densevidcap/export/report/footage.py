@@ -33,14 +33,12 @@ def find_footage(clip: Clip, page: Path, advance: Callable[[], None]) -> str:
 
     A film that is too large for the page stands beside it, under the page's name.
     """
-    if isinstance(clip, VideoClip) and _is_played(clip):
+    if isinstance(clip, VideoClip) and is_played(clip):
         source = clip.extent.path
         media_type, _ = PLAYED[source.suffix.lower()]
         return _embed(source, media_type) if _is_small(source) else _link(source, page.parent)
     film = page.with_suffix(".film.mp4")
-    size = fit_video((clip.info.width, clip.info.height))
-    pictures = ((seconds, Image.fromarray(image)) for seconds, image in clip.stream(size))
-    write_film(film, pictures, size, clip, advance)
+    film_clip(clip, film, advance)
     if not _is_small(film):
         return _link(film, page.parent)
     url = _embed(film, "video/mp4")
@@ -48,7 +46,15 @@ def find_footage(clip: Clip, page: Path, advance: Callable[[], None]) -> str:
     return url
 
 
-def _is_played(clip: VideoClip) -> bool:
+def film_clip(clip: Clip, path: Path, advance: Callable[[], None]) -> None:
+    """Write a film of the clip's pictures that every browser plays; `advance` after each."""
+    size = fit_video((clip.info.width, clip.info.height))
+    pictures = ((seconds, Image.fromarray(image)) for seconds, image in clip.stream(size))
+    write_film(path, pictures, size, clip, advance)
+
+
+def is_played(clip: VideoClip) -> bool:
+    """Whether browsers play the clip's own file."""
     _, codecs = PLAYED.get(clip.extent.path.suffix.lower(), ("", set()))
     if not codecs or clip.extent.size is not None:
         return False

@@ -1,5 +1,3 @@
-"use strict";
-
 const video = document.querySelector("video");
 const canvas = document.querySelector("canvas");
 const timeline = document.querySelector(".timeline");
@@ -9,76 +7,22 @@ const spans = [...document.querySelectorAll(".span")];
 const sentences = [...document.querySelectorAll(".sentence")];
 const tracks = JSON.parse(document.getElementById("tracks").textContent);
 tracks.forEach((track, rank) => {
+  track.rank = rank;
   track.colour = getComputedStyle(spans[rank]).getPropertyValue("--colour");
 });
 
 let chosen = null; // rank of the one caption whose box is shown, null for all
 let pointed = null; // {time, box} of the evidence that was asked for
 
-const holds = (track, time) => track.start <= time && time < track.end;
-
-/* Even passage between the frames that were looked at; before and after them boxes stay. */
-function boxAt({ times, boxes }, time) {
-  const after = times.findIndex((each) => each >= time);
-  if (after === -1) return boxes[boxes.length - 1];
-  if (after === 0) return boxes[0];
-  const share = (time - times[after - 1]) / (times[after] - times[after - 1]);
-  return boxes[after].map((edge, n) => boxes[after - 1][n] * (1 - share) + edge * share);
-}
-
-function outline(pen, [left, top, right, bottom], colour, inset, dash = []) {
-  const [width, height] = [canvas.width, canvas.height];
-  const place = [
-    left * width + inset,
-    top * height + inset,
-    (right - left) * width - 2 * inset,
-    (bottom - top) * height - 2 * inset,
-  ];
-  const line = Math.max(2, width / 260);
-  pen.setLineDash(dash);
-  // A dark rim, to be seen on anything.
-  for (const [style, thick] of [["#141414", line + 2 * devicePixelRatio], [colour, line]]) {
-    pen.strokeStyle = style;
-    pen.lineWidth = thick;
-    pen.strokeRect(...place);
-  }
-  return place;
-}
-
-function label(pen, [left, top], number, slot, colour) {
-  const side = Math.max(16 * devicePixelRatio, canvas.height / 22);
-  pen.font = `700 ${side * 0.72}px system-ui, sans-serif`;
-  const width = Math.max(side, pen.measureText(number).width + side * 0.5);
-  const x = left + slot * width;
-  pen.fillStyle = colour;
-  pen.fillRect(x, top, width, side);
-  pen.fillStyle = "#16141f";
-  pen.textAlign = "center";
-  pen.textBaseline = "middle";
-  pen.fillText(number, x + width / 2, top + side / 2);
-}
-
 function draw() {
   const time = video.currentTime;
-  canvas.width = canvas.clientWidth * devicePixelRatio;
-  canvas.height = canvas.clientHeight * devicePixelRatio;
-  const pen = canvas.getContext("2d");
-  pen.lineJoin = "round";
-  const labels = [];
+  const pen = wipe(canvas);
   tracks.forEach((track, rank) => {
-    const held = holds(track, time);
-    sentences[rank].closest("li").classList.toggle("silent", !held);
+    sentences[rank].closest("li").classList.toggle("silent", !holds(track, time));
     spans[rank].classList.toggle("dimmed", chosen !== null && chosen !== rank);
-    if (!held || (chosen !== null && chosen !== rank)) return;
-    // Boxes in the same place lie inside each other, and their numbers side by side.
-    const inset = (2 + labels.length * 3) * devicePixelRatio;
-    const corner = outline(pen, boxAt(track, time), track.colour, inset);
-    labels.push([corner, String(rank + 1), labels.length, track.colour]);
   });
-  if (pointed !== null && Math.abs(time - pointed.time) < 0.05) {
-    outline(pen, pointed.box, "#fff", 7 * devicePixelRatio, [8, 6]);
-  }
-  for (const each of labels) label(pen, ...each);
+  drawBoxes(pen, chosen === null ? tracks : [tracks[chosen]], time);
+  if (pointed !== null && Math.abs(time - pointed.time) < 0.05) pointOut(pen, pointed.box);
   now.style.left = `${(100 * time) / duration}%`;
 }
 

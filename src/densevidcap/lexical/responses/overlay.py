@@ -71,6 +71,11 @@ def colour(strength: FloatArray) -> FloatArray:
     return np.asarray(RAMP[below] * (1 - share) + RAMP[below + 1] * share, dtype=np.float32)
 
 
+def opacity(strength: FloatArray) -> FloatArray:
+    """(…) in [0, 1] to how much of its colour covers the picture."""
+    return np.asarray(FAINTEST + (STRONGEST - FAINTEST) * np.clip(strength, 0, 1) ** 1.3)
+
+
 def spread(values: FloatArray, grid: Grid, size: Size) -> FloatArray:
     """(R,) values to a field (H, W) that has each region's value at its centre, smooth between."""
     width, height = size
@@ -104,5 +109,5 @@ def blend(image: UInt8Array, strength: FloatArray) -> UInt8Array:
     pixels = image.astype(np.float32)
     grey = pixels @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
     muted = 0.45 * pixels + 0.55 * grey[..., None]
-    opacity = (FAINTEST + (STRONGEST - FAINTEST) * np.clip(strength, 0, 1) ** 1.3)[..., None]
-    return np.asarray(muted * (1 - opacity) + colour(strength) * opacity, dtype=np.uint8)
+    share = opacity(strength)[..., None]
+    return np.asarray(muted * (1 - share) + colour(strength) * share, dtype=np.uint8)

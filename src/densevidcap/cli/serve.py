@@ -1,0 +1,92 @@
+"""`densevidcap serve`: a page on which clips are dropped and looked at."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import click
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--token", help="What others must show.  [default: made up if --host needs one]")
+@click.option("--model", type=click.Path(path_type=Path), help="Folder of a whole model.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to keep clips in.  [default: this user's folder for applications]",
+)
+@click.option(
+    "--max-mib", default=256, show_default=True, type=click.IntRange(1), help="Of a clip."
+)
+@click.option("--max-minutes", default=10.0, show_default=True, type=click.FloatRange(0.01))
+@click.option("--max-waiting", default=32, show_default=True, type=click.IntRange(1))
+@click.option("--max-clips", default=100, show_default=True, type=click.IntRange(1))
+@click.option("--keep-days", default=7.0, show_default=True, type=click.FloatRange(0.01))
+@click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")
+def command(
+    host: str,
+    port: int,
+    token: str | None,
+    model: Path | None,
+    data: Path | None,
+    max_mib: int,
+    max_minutes: float,
+    max_waiting: int,
+    max_clips: int,
+    keep_days: float,
+    opening: bool,
+) -> None:
+    """Open the studio: drop a clip, see its sentences and what each is about.
+
+    Only this machine can reach it unless you name another --host, which takes
+    a token: it is part of the address that is printed.
+    """
+    from densevidcap.errors import MissingExtraError
+
+    try:
+        import uvicorn
+
+        from densevidcap.studio.app import make_app
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "fastapi", "studio", "The studio") from None
+    from densevidcap.artefacts import find_model, read_card
+    from densevidcap.studio.access import is_loopback
+    from densevidcap.studio.limits import DAY, MEBIBYTE, MINUTE, StudioLimits
+    from densevidcap.studio.lock import hold
+
+    for stage in ("words", "sentences"):
+        # Here rather than in the worker, where nobody would see what is wrong.
+        read_card(find_model(model / stage if model else None, stage))
+    if token is None and not is_loopback(host):
+        token = secrets.token_urlsafe(24)
+    folder = data or Path(click.get_app_dir("densevidcap")) / "studio"
+    limits = StudioLimits(
+        max_bytes=max_mib * MEBIBYTE,
+        max_duration=max_minutes * MINUTE,
+        max_waiting=max_waiting,
+        max_clips=max_clips,
+        max_age=keep_days * DAY,
+    )
+    with hold(folder):
+        config = uvicorn.Config(
+            make_app(folder, model, token, limits),
+            host,
+            port,
+            log_level="warning",
+            # Pages that watch a clip would keep the server from ending.
+            timeout_graceful_shutdown=1,
+        )
+        server = uvicorn.Server(config)
+        sock = config.bind_socket()
+        address = f"http://{_in_url(host)}:{sock.getsockname()[1]}/"
+        click.echo(address if token is None else f"{address}?token={token}")
+        if opening:
+            click.launch(address if token is None else f"{address}?token={token}")
+        server.run([sock])
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,87 @@
+"""What the studio's questions are answered with; FastAPI describes them in its OpenAPI page."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from pydantic import BaseModel, Field
+
+from densevidcap.drawing.colours import colour_of
+from densevidcap.export.json_file import to_dict
+from densevidcap.export.lanes import assign_lanes
+from densevidcap.pipeline.analysis import Segment
+from densevidcap.records import DenseCaptions
+
+TILE = 48, 48
+"""Pixels of a frame in a heat map: the browser smooths it when it fits it to the video."""
+
+
+class Fault(BaseModel):
+    """Why not."""
+
+    detail: str
+
+
+class Facts(BaseModel):
+    """What the page should know of its studio."""
+
+    version: str
+    formats: dict[str, str] = Field(description="Of exports: name to the ending of files.")
+    limits: str = Field(description="Which clips fit, for people.")
+    max_bytes: int
+
+
+class Result(BaseModel):
+    """Captions, and how to show them."""
+
+    captions: dict[str, Any] = Field(description="As in `.json` exports (see their schema).")
+    colours: list[str] = Field(description="Of each caption, the same as in exports.")
+    words: list[str] = Field(description="Words of the sentences that have a heat map.")
+
+    @classmethod
+    def of(cls, captions: DenseCaptions, segments: Iterable[Segment] = ()) -> Result:
+        lexicon = {word for segment in segments for word in segment.words}
+        said = {word for caption in captions for word in caption.text.split()}
+        return cls(
+            captions=to_dict(captions),
+            colours=[
+                "#{:02x}{:02x}{:02x}".format(*colour_of(lane).rgb)
+                for lane in assign_lanes(captions.captions)
+            ],
+            words=sorted(said & lexicon),
+        )
+
+
+class HeatMap(BaseModel):
+    """How strongly each place of a stretch of the clip answers to a word."""
+
+    word: str
+    peak: float = Field(description="The strongest P(word | region): full glow.")
+    times: list[float] = Field(description="Seconds of the frames that were looked at.")
+    picture: str = Field(
+        description="A PNG as data URL: a tile for each frame, below each other, to be laid over"
+        " the whole video."
+    )
+
+    @classmethod
+    def of(cls, segment: Segment, word: str) -> HeatMap:
+        # The colours and the smoothing of the pictures that `densevidcap words` draws.
+        from densevidcap.lexical.responses.overlay import colour, opacity, spread
+
+        responses = segment.respond(word)
+        peak = max(float(responses.max()), 1e-6)
+        strengths = np.concatenate([spread(each / peak, segment.grid, TILE) for each in responses])
+        layers = np.concatenate([colour(strengths), 255 * opacity(strengths)[..., None]], axis=-1)
+        file = BytesIO()
+        Image.fromarray(layers.astype(np.uint8), "RGBA").save(file, "PNG")
+        return cls(
+            word=word,
+            peak=peak,
+            times=segment.times.tolist(),
+            picture=f"data:image/png;base64,{b64encode(file.getvalue()).decode()}",
+        )

@@ -1,0 +1,75 @@
+"""The studio's web application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
+
+from densevidcap import __version__
+from densevidcap.export import report
+from densevidcap.studio.access import Access
+from densevidcap.studio.files import DataFolder
+from densevidcap.studio.jobs import Jobs
+from densevidcap.studio.limits import MINUTE, StudioLimits
+from densevidcap.studio.routes import router
+from densevidcap.studio.shelter import Shelter
+from densevidcap.studio.studio import Studio
+from densevidcap.studio.supervisor import Supervisor
+
+STATIC = Path(__file__).parent / "static"
+REPORT = Path(report.__file__).parent
+
+
+def make_app(
+    folder: Path,
+    model: Path | None = None,
+    token: str | None = None,
+    limits: StudioLimits | None = None,
+) -> FastAPI:
+    """A studio that keeps its clips in `folder` and captions them with `model`.
+
+    Without a token it answers only to this machine's own names. One process may serve a folder at
+    a time.
+    """
+    limits = limits or StudioLimits()
+    data = DataFolder(folder.absolute())
+
+    @asynccontextmanager
+    async def open_studio(app: FastAPI) -> AsyncIterator[None]:
+        jobs = Jobs(data.jobs)
+        doorman, scribe = Shelter(MINUTE), Shelter(limits.max_work)
+        app.state.studio = Studio(data, jobs, limits, doorman, scribe)
+        supervisor = Supervisor(data, jobs, model, limits)
+        supervisor.start()
+        try:
+            yield
+        finally:
+            supervisor.stop()
+            doorman.close()
+            scribe.close()
+
+    app = FastAPI(
+        title="densevidcap studio",
+        version=__version__,
+        lifespan=open_studio,
+        openapi_url="/api/openapi.json",
+        # These pages would fetch their scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.include_router(router)
+
+    @app.get("/report/{name}", include_in_schema=False)
+    def share_report(name: Literal["page.css", "boxes.js"]) -> FileResponse:
+        """The looks and the boxes of `html` exports."""
+        return FileResponse(REPORT / name)
+
+    app.add_middleware(Access, token=token)
+    app.mount("/", StaticFiles(directory=STATIC, html=True))
+    return app

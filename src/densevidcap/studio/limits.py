@@ -1,0 +1,43 @@
+"""How much one studio takes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from densevidcap.data.clip import Limits
+
+MEBIBYTE = 2**20
+MINUTE = 60.0
+DAY = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class StudioLimits:
+    """What is refused at the door, and how long the rest is kept."""
+
+    max_bytes: int = 256 * MEBIBYTE
+    """Of one clip."""
+    max_duration: float = 10 * MINUTE
+    """Seconds."""
+    max_pixels: int = 4096 * 2304
+    """Of one frame."""
+    max_frames: int = 60_000
+    max_waiting: int = 32
+    """Clips in the queue."""
+    max_clips: int = 100
+    """Clips that are kept, whatever became of them."""
+    max_age: float = 7 * DAY
+    """Seconds after which a clip is removed."""
+    max_work: float = 30 * MINUTE
+    """Seconds of work on one clip, after which it is given up."""
+
+    @property
+    def decoding(self) -> Limits:
+        return Limits(self.max_pixels, self.max_frames, self.max_duration)
+
+    def describe(self) -> str:
+        """What fits, for people whose clip does not."""
+        return (
+            f"{self.max_bytes / MEBIBYTE:,.0f} MiB, {self.max_duration / MINUTE:g} minutes,"
+            f" {self.max_frames:,} frames and {self.max_pixels / 1e6:.1f} megapixels"
+        )

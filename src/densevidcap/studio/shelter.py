@@ -1,0 +1,56 @@
+"""Work on what people post, in a process that may die without harm to the server."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from densevidcap.errors import ClipError
+from densevidcap.studio.orphans import die_with_parent
+
+T = TypeVar("T")
+
+
+class Shelter:
+    """One process, one task at a time; when it dies or takes too long, the next task gets a new
+    one."""
+
+    def __init__(self, most_seconds: float) -> None:
+        self._most_seconds = most_seconds
+        self._pool = self._build()
+        # A process that dies takes all tasks given to it along: so it never has a second one.
+        self._turn = asyncio.Lock()
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """The function's result or its error; a ClipError if the process did not survive it."""
+        async with self._turn:
+            task = asyncio.wrap_future(self._pool.submit(function, *arguments))
+            try:
+                return await asyncio.wait_for(task, self._most_seconds)
+            except BrokenProcessPool:
+                self._renew()
+                raise ClipError("cannot be decoded; convert it, for example with ffmpeg") from None
+            except asyncio.TimeoutError:
+                self._renew()
+                raise ClipError(
+                    f"takes longer than {self._most_seconds:g} seconds to read; cut or shrink it"
+                ) from None
+
+    def close(self) -> None:
+        # A pool waits for its task at exit, however long that takes; a process can be ended.
+        for process in list((self._pool._processes or {}).values()):
+            process.kill()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _renew(self) -> None:
+        self.close()
+        self._pool = self._build()
+
+    @staticmethod
+    def _build() -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(1, mp_context=context, initializer=die_with_parent)

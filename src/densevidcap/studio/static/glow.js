@@ -1,0 +1,38 @@
+/* How a word glows: the server's picture has a tile for each frame that was looked at. */
+
+import { ask, clipUrl } from "./api.js";
+
+export class Glow {
+  static async load(id, word, time) {
+    const query = new URLSearchParams({ word, time });
+    const { times, picture, peak } = await ask(clipUrl(id, `/heatmap?${query}`));
+    const tiles = new Image();
+    tiles.src = picture;
+    await tiles.decode();
+    return new Glow(word, peak, times, tiles);
+  }
+
+  constructor(word, peak, times, tiles) {
+    Object.assign(this, { word, peak, times, tiles });
+  }
+
+  /* Even passage from one tile to the next. */
+  paint(pen, time) {
+    const found = this.times.findIndex((each) => each >= time);
+    const after = found === -1 ? this.times.length - 1 : found;
+    const before = Math.max(0, after - 1);
+    const span = this.times[after] - this.times[before];
+    const share = span > 0 ? Math.min(1, Math.max(0, (time - this.times[before]) / span)) : 1;
+    this.#lay(pen, before, 1 - share);
+    this.#lay(pen, after, share);
+    pen.globalAlpha = 1;
+  }
+
+  #lay(pen, number, alpha) {
+    const side = this.tiles.height / this.times.length;
+    pen.globalAlpha = alpha;
+    pen.imageSmoothingQuality = "high";
+    const { width, height } = pen.canvas;
+    pen.drawImage(this.tiles, 0, number * side, this.tiles.width, side, 0, 0, width, height);
+  }
+}

@@ -1,0 +1,94 @@
+/* The video with boxes, and the glow of a word, drawn over it in step. */
+
+import { drawBoxes, pointOut, wipe } from "./report/boxes.js";
+
+export class Player {
+  #video;
+  #canvas;
+  #tracks = [];
+  #shown = null; // rank of the only track whose box is drawn, null for all
+  #pointed = null; // {time, box} of the evidence that was asked for
+  #glow = null;
+  #stop = null; // seconds at which to pause
+
+  /* `follow` gets the time whenever it has changed. */
+  constructor(video, canvas, follow) {
+    this.#video = video;
+    this.#canvas = canvas;
+    this.follow = follow;
+    for (const event of ["loadeddata", "seeked", "pause"]) {
+      video.addEventListener(event, () => this.draw());
+    }
+    video.addEventListener("seeking", () => {
+      if (this.#stop !== null && video.currentTime >= this.#stop) this.#stop = null;
+    });
+    // The time of the very picture on the screen, where the browser tells it.
+    if ("requestVideoFrameCallback" in video) {
+      const step = (_, { mediaTime }) => {
+        this.#play(mediaTime);
+        video.requestVideoFrameCallback(step);
+      };
+      video.requestVideoFrameCallback(step);
+    } else {
+      const step = () => {
+        this.#play(video.currentTime);
+        if (!video.paused) requestAnimationFrame(step);
+      };
+      video.addEventListener("play", step);
+    }
+    new ResizeObserver(() => this.draw()).observe(canvas);
+  }
+
+  show(tracks) {
+    this.#tracks = tracks;
+    this.#shown = this.#pointed = null;
+    this.draw();
+  }
+
+  isolate(rank) {
+    this.#shown = rank;
+    this.draw();
+  }
+
+  glow(map) {
+    this.#glow = map;
+    this.draw();
+  }
+
+  point({ time, box }) {
+    this.#pointed = { time, box };
+    this.#video.pause();
+    this.#video.currentTime = time;
+  }
+
+  playSpan({ start, end }) {
+    this.#stop = end;
+    this.#video.currentTime = start;
+    this.#video.play();
+  }
+
+  toggle() {
+    this.#stop = null;
+    this.#video.paused ? this.#video.play() : this.#video.pause();
+  }
+
+  draw(time = this.#video.currentTime) {
+    const pen = wipe(this.#canvas);
+    this.#glow?.paint(pen, time);
+    const tracks = this.#tracks.filter(({ rank }) => this.#shown === null || rank === this.#shown);
+    drawBoxes(pen, tracks, time);
+    if (this.#pointed !== null && Math.abs(time - this.#pointed.time) < 0.05) {
+      pointOut(pen, this.#pointed.box);
+    }
+    this.follow(time);
+  }
+
+  #play(time) {
+    if (this.#video.paused) return;
+    if (this.#stop !== null && time >= this.#stop) {
+      this.#stop = null;
+      this.#video.pause();
+    }
+    this.draw(time);
+  }
+}

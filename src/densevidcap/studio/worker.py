@@ -1,0 +1,90 @@
+"""The process that holds the model and captions one waiting clip after another."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from densevidcap.data.clip import Clip, open_clip
+from densevidcap.data.video import VideoClip
+from densevidcap.errors import DenseVidCapError, DenseVidCapWarning
+from densevidcap.export.report.footage import film_clip, is_played
+from densevidcap.pipeline.captioner import STAGES, DenseCaptioner
+from densevidcap.studio.files import ClipFiles, DataFolder
+from densevidcap.studio.jobs import Job, Jobs
+from densevidcap.studio.limits import StudioLimits
+from densevidcap.studio.orphans import die_with_parent
+
+IDLE = 0.1
+"""Seconds between two looks into an empty queue."""
+FILMING = "film"
+WORK = (FILMING, *STAGES)
+"""What is done with a clip, in this order."""
+
+log = logging.getLogger(__name__)
+
+
+class RemovedError(Exception):
+    """The clip was deleted while it was in work."""
+
+
+def work(data: DataFolder, model: Path | None, limits: StudioLimits) -> None:
+    """Never returns."""
+    die_with_parent()
+    # What is damaged in a clip is left out; there is nobody at this process's terminal to tell.
+    warnings.simplefilter("ignore", DenseVidCapWarning)
+    captioner, jobs = DenseCaptioner.load(model), Jobs(data.jobs)
+    while True:
+        job = jobs.take()
+        if job is None:
+            time.sleep(IDLE)
+        else:
+            caption(job, data.clip(job.id), captioner, jobs, limits)
+
+
+def caption(
+    job: Job, files: ClipFiles, captioner: DenseCaptioner, jobs: Jobs, limits: StudioLimits
+) -> None:
+    """Leave a film and an analysis in the clip's folder, or say in the job why not."""
+
+    def report(stage: str, share: float) -> None:
+        if not jobs.report(job.id, stage, share):
+            raise RemovedError
+
+    source = files.source
+    try:
+        clip = open_clip(source, limits=limits.decoding)
+        if not (isinstance(clip, VideoClip) and is_played(clip)):
+            _film(clip, files.film, report)
+        analysis = captioner.analyse(clip, report=report)
+        replace(analysis, source=job.name).save(files.analysis)
+        known = jobs.finish(job.id)
+    except RemovedError:
+        known = False
+    except DenseVidCapError as error:
+        known = jobs.fail(job.id, str(error).replace(str(source), job.name))
+    except Exception as error:
+        log.exception("clip %s", job.id)
+        known = jobs.fail(job.id, f"{job.name}: could not be captioned ({type(error).__name__})")
+    if not known:
+        files.remove()
+
+
+def _film(clip: Clip, path: Path, report: Callable[[str, float], None]) -> None:
+    """Progress in steps of a hundredth: a film has many pictures."""
+    count = len(clip.times())
+    step = max(1, count // 100)
+    done = 0
+    report(FILMING, 0)
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if done % step == 0:
+            report(FILMING, done / count)
+
+    film_clip(clip, path, advance)
