@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
 
 DOWN, ACROSS = ("top", "middle", "bottom"), ("left", "", "right")
 ARROWS = ("↖↑↗", "←·→", "↙↓↘")
+STOPS = 8
+"""Arrows that sketch a way at most."""
 
 
 def name_place(box: Box) -> str:
@@ -21,6 +24,13 @@ def point_to(box: Box) -> str:
     """The same as an arrow from the frame's middle, or a dot."""
     row, column = _find_third(box)
     return ARROWS[row][column]
+
+
+def sketch_way(boxes: Sequence[Box]) -> str:
+    """Where a region-sequence is from start to end, in a few arrows."""
+    from densevidcap.drawing.layout import choose_evenly
+
+    return "".join(point_to(boxes[stop]) for stop in choose_evenly(len(boxes), STOPS))
 
 
 def _find_third(box: Box) -> tuple[int, int]:

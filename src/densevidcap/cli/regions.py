@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.clips import name_files, visit_clips, writing_to
-from densevidcap.cli.places import point_to
+from densevidcap.cli.places import sketch_way
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from densevidcap.data.clip import Clip
-    from densevidcap.records import Frames, RegionSequence
+    from densevidcap.records import Frames
     from densevidcap.regions.words import WordedSequence
-
-STOPS = 8
-"""Arrows that sketch a sequence's way."""
 
 
 @click.command("regions")
@@ -136,18 +133,10 @@ def _print_table(source: str, worded: Sequence[WordedSequence]) -> None:
         table.add_row(
             Text(f"{number + 1} {colour.name}", "rgb({},{},{})".format(*colour.rgb)),
             f"{each.sequence.start:.1f}-{each.sequence.end:.1f}",
-            _sketch_way(each.sequence),
+            sketch_way(each.sequence.boxes),
             words,
         )
     Console().print(table)
-
-
-def _sketch_way(sequence: RegionSequence) -> str:
-    """Where it is from start to end, in a few arrows."""
-    from densevidcap.drawing.layout import choose_evenly
-
-    boxes = sequence.boxes
-    return "".join(point_to(boxes[stop]) for stop in choose_evenly(len(boxes), STOPS))
 
 
 def _draw(

@@ -8,12 +8,12 @@ from math import log
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from densevidcap.data.lsa import LatentSpace
-from densevidcap.language.beams import BeamOptions, score, search
+from densevidcap.language.beams import BeamOptions, search
 from densevidcap.language.captioner import Captioner
 from densevidcap.language.category import CategoryClassifier, mark_category
+from densevidcap.language.comparing import compare
 from densevidcap.language.consensus import agree
 from densevidcap.language.draws import DrawOptions, draw
 from densevidcap.language.fitting import CATEGORY, MEANING, PHRASES
@@ -114,10 +114,7 @@ class Describer:
         ((supposed, _),) = self.categorise(view, 1)
         rows = look(supposed, None, MOST_FRAMES)
         streams = make_streams(rows, self._frames, self._whole)
-        every = torch.arange(len(rows)).repeat(len(sentences))
-        repeated = [words for words in sentences for _ in rows]
-        scores = score(self.captioner, streams.select(every), repeated)
-        return np.asarray(scores.view(len(sentences), len(rows)).numpy(), np.float32)
+        return np.asarray(compare(self.captioner, streams, sentences).numpy(), np.float32)
 
     def rate(self, candidates: Sequence[Candidate]) -> Float64Array:
         """(S,): how well each sentence agrees with all of them."""

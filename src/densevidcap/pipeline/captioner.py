@@ -12,10 +12,10 @@ import numpy as np
 
 from densevidcap.artefacts import BUNDLED, CARD
 from densevidcap.data.clip import Clip, open_clip
+from densevidcap.data.content import list_content_words
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.sampling import Shot, end_of
 from densevidcap.errors import ClipError, ModelError
-from densevidcap.data.content import list_content_words
 from densevidcap.language.beams import BeamOptions
 from densevidcap.language.describer import Candidate, Describer
 from densevidcap.language.draws import DrawOptions
@@ -30,9 +30,9 @@ from densevidcap.regions import SequenceOptions, generate_sequences
 from densevidcap.regions.objectives import Float64Array
 from densevidcap.rerank.evaluator import Evaluator
 
-Stage = Literal["frames", "words", "regions", "sentences", "ranking"]
+Stage = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
-"""What a segment goes through."""
+"""A clip's segments are found, and each then goes through the others."""
 
 Report = Callable[[Stage, float], None]
 """Called when a stage begins, with the share of all work that is done, 0 to 1."""
@@ -121,13 +121,15 @@ class DenseCaptioner:
         report: Report = lambda *_: None,
     ) -> Analysis:
         """Look at each segment, and keep what choosing captions needs. Holds one at a time."""
+        report("shots", 0.0)
         spans = cut(clip, options.per_shot)
         size = (self.words.encoder.options.size,) * 2
         segments = []
         for number, span in enumerate(spans):
 
             def begin(stage: Stage, number: int = number) -> None:
-                report(stage, (number + STAGES.index(stage) / len(STAGES)) / len(spans))
+                done = (STAGES.index(stage) - 1) / (len(STAGES) - 1)
+                report(stage, (number + done) / len(spans))
 
             begin("frames")
             frames = sample_segment(clip, span, options.frames, size)

@@ -1,0 +1,205 @@
+"""`densevidcap caption`: several different sentences for a clip, each tied to what it is about."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from densevidcap.cli.clips import visit_clips, writing_to
+from densevidcap.cli.inputs import list_clips
+from densevidcap.cli.outputs import Output, plan_outputs
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from densevidcap.data.clip import Clip
+    from densevidcap.pipeline.captioner import Report, Stage
+    from densevidcap.records import DenseCaptions, UInt8Array
+
+FORMATS = ("json", "vtt", "srt", "mp4", "html", "coco", "cvat", "fiftyone")
+DOING = {
+    "shots": "finding shots",
+    "frames": "decoding",
+    "words": "looking",
+    "regions": "following regions",
+    "sentences": "finding sentences",
+    "ranking": "ranking",
+}
+"""A stage to what is going on in it."""
+
+
+class Described(NamedTuple):
+    name: str
+    captions: DenseCaptions
+    pictures: list[UInt8Array]
+    """For the terminal."""
+
+
+@click.command("caption")
+@click.argument("clips", nargs=-1, required=True, metavar="CLIP...")
+@click.option("--model", type=click.Path(path_type=Path), help="Folder of a model.")
+@click.option(
+    "-k", default=5, show_default=True, type=click.IntRange(1), help="Sentences of each shot."
+)
+@click.option(
+    "--diversity",
+    default=0.4,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="What it costs a sentence to be like those before; more makes them differ.",
+)
+@click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="Of a shot.")
+@click.option(
+    "--beam",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Beginnings of sentences that are followed at once.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the sentences drawn at random.")
+@click.option(
+    "--per-shot/--whole",
+    default=None,
+    help="Describe each shot by itself, or all at once.  [default: shots after a minute]",
+)
+@click.option("--story", is_flag=True, help="Also tell it as one short paragraph.")
+@click.option(
+    "--format",
+    "kinds",
+    multiple=True,
+    type=click.Choice(FORMATS),
+    help="Write a file of this format for each clip; repeat for more.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for files, or one file whose ending tells its format.  [default: here]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option(
+    "--predictions",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all clips' sentences into this file, for `densevidcap evaluate`.",
+)
+@click.option("--split", help="Only the clips of this split of a manifest.")
+def command(
+    clips: tuple[str, ...],
+    model: Path | None,
+    k: int,
+    diversity: float,
+    frames: int,
+    beam: int,
+    seed: int,
+    per_shot: bool | None,
+    story: bool,
+    kinds: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    predictions: Path | None,
+    split: str | None,
+) -> None:
+    """Sentences of each CLIP, the best first, with what each rests on.
+
+    A CLIP is a video, GIF, picture, folder of frames, shard.tar::member, or a manifest (.jsonl)
+    that stands for its clips. Below a sentence are its words with the probability that its own
+    region shows them; a question mark is after words that it does not show. Arrows point to where
+    the region is, from start to end. A CLIP that cannot be read is named, the others are
+    captioned, and the exit code is 1.
+    """
+    from rich.console import Console
+
+    sources = list_clips(clips, split)
+    outputs = plan_outputs(sources, kinds, out)
+    console = Console()
+    with Console(stderr=True).status("Loading the model"):
+        from densevidcap.cli.thumbnails import sample_strip
+        from densevidcap.data.clip import open_clip
+        from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
+        from densevidcap.pipeline.captions import choose_captions
+
+        captioner = DenseCaptioner.load(model)
+    options = AnalysisOptions(frames, per_shot, beam=beam, seed=seed)
+
+    def describe(name: str, progress: Progress) -> Described:
+        clip = open_clip(sources[name])
+        with _following(progress, name) as report:
+            analysis = captioner.analyse(clip, options, report)
+        captions = choose_captions(analysis, k, diversity)
+        _write(captions, clip, outputs[name], progress)
+        return Described(name, captions, [] if as_json else sample_strip(clip, console))
+
+    described = visit_clips(list(sources), "Captioning", describe)
+    if predictions is not None:
+        _write_predictions(predictions, described)
+    if as_json:
+        _print_json(described, story)
+    else:
+        _print(described, story)
+    sys.exit(0 if len(described) == len(sources) else 1)
+
+
+@contextmanager
+def _following(progress: Progress, name: str) -> Iterator[Report]:
+    """Shows the stage that a clip is in, and how far it is."""
+    task = progress.add_task(name, total=1.0)
+
+    def report(stage: Stage, share: float) -> None:
+        progress.update(task, description=f"{name}: {DOING[stage]}", completed=share)
+
+    try:
+        yield report
+    finally:
+        progress.remove_task(task)
+
+
+def _write(
+    captions: DenseCaptions, clip: Clip, outputs: Sequence[Output], progress: Progress
+) -> None:
+    from densevidcap.export import save
+
+    for kind, path in outputs:
+        task = progress.add_task(f"Writing {path.name}", total=len(clip.times()))
+        with writing_to(path.parent):
+            save(captions, path, kind, clip, lambda task=task: progress.advance(task))  # type: ignore[misc]
+        progress.remove_task(task)
+        click.echo(path, err=True)
+
+
+def _write_predictions(path: Path, described: Sequence[Described]) -> None:
+    from densevidcap.artefacts import write_json
+
+    with writing_to(path.parent):
+        write_json(path, {each.name: [one.text for one in each.captions] for each in described})
+
+
+def _print(described: Sequence[Described], story: bool) -> None:
+    from rich.console import Console
+
+    from densevidcap.cli.caption_view import print_captions
+    from densevidcap.pipeline.story import tell
+
+    for each in described:
+        told = tell(each.captions) if story else None
+        print_captions(Console(), each.captions, each.pictures, told)
+
+
+def _print_json(described: Sequence[Described], story: bool) -> None:
+    """A list of what `--format json` writes, with the stories if they are asked for."""
+    from densevidcap.export.json_file import to_dict
+    from densevidcap.pipeline.story import tell
+
+    click.echo(
+        json.dumps(
+            [
+                to_dict(each.captions) | ({"story": tell(each.captions)} if story else {})
+                for each in described
+            ],
+            indent=1,
+        )
+    )

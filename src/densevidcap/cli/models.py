@@ -1,0 +1,106 @@
+"""`densevidcap models`: which models there are, and how good each is by its own cards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+STAGES = ("words", "sentences", "evaluator")
+"""Folders of a model."""
+SHOWN = {
+    "words": ("map_frequent", "detection_top_k"),
+    "sentences": ("nats_a_word",),
+    "evaluator": ("auc", "clip_at_10"),
+}
+"""The figures of each stage that say most, from the last epoch, on held-out clips."""
+
+
+class Part(NamedTuple):
+    """A stage of a model, or the model as a whole."""
+
+    stage: str
+    megabytes: float
+    clips: int | None
+    """That it was trained on."""
+    figures: Mapping[str, float]
+    licence: str
+
+
+@click.command("models")
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(folders: tuple[Path, ...], as_json: bool) -> None:
+    """The models that come with the package, or those in FOLDERs.
+
+    Figures are those of clips that were not learned from, as the models' cards have them.
+    """
+    from rich.console import Console
+
+    from densevidcap.artefacts import BUNDLED
+
+    models = {folder: list(_read_model(folder)) for folder in folders or _list_models(BUNDLED)}
+    if as_json:
+        rows = {str(folder): [p._asdict() for p in parts] for folder, parts in models.items()}
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for folder, parts in models.items():
+        Console().print(_tabulate(folder, parts))
+
+
+def _list_models(bundled: Path) -> list[Path]:
+    return sorted(folder for folder in bundled.parent.iterdir() if folder.is_dir())
+
+
+def _read_model(folder: Path) -> Iterator[Part]:
+    from densevidcap.artefacts import CARD, read_card
+    from densevidcap.errors import ModelError
+    from densevidcap.fits import read_json_or_none
+
+    stages = [stage for stage in STAGES if (folder / stage).is_dir()]
+    if not stages:
+        raise ModelError(f"{folder}: no model; it should have a folder for each of {STAGES}")
+    for stage in stages:
+        card = read_card(folder / stage)
+        last = card["history"][-1] if card.get("history") else {}
+        figures = {name: last[name] for name in SHOWN[stage] if name in last}
+        yield _describe(stage, folder / stage, card, figures)
+    whole = read_json_or_none(folder / CARD)
+    if whole is not None:
+        yield _describe("whole", folder, whole, whole.get("figures", {}))
+
+
+def _describe(
+    stage: str, folder: Path, card: Mapping[str, Any], figures: Mapping[str, float]
+) -> Part:
+    from densevidcap.fits import RUN
+
+    # What a training left beside the model is no part of it.
+    weights = (path for path in folder.rglob("*.safetensors") if RUN not in path.parts)
+    clips = card.get("data", {}).get("clips")
+    licence = card.get("licence", "not stated")
+    return Part(stage, sum(path.stat().st_size for path in weights) / 1e6, clips, figures, licence)
+
+
+def _tabulate(folder: Path, parts: list[Part]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, title=Text(folder.resolve().name), title_justify="left")
+    table.add_column("stage")
+    table.add_column("MB", justify="right")
+    table.add_column("clips", justify="right")
+    table.add_column("on held-out clips")
+    table.add_column("licence")
+    for part in parts:
+        figures = ", ".join(f"{name} {value:.3g}" for name, value in part.figures.items())
+        clips = "" if part.clips is None else f"{part.clips:,}"
+        table.add_row(part.stage, f"{part.megabytes:.0f}", clips, figures, part.licence)
+    return table
