@@ -71,5 +71,5 @@ def test_phrases_come_back_as_they_were_saved(tmp_path: Path) -> None:
 def test_damaged_phrases_are_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "phrases.json"
     path.write_text(content)
-    with pytest.raises(CorpusError, match="phrases.json"):
+    with pytest.raises(CorpusError, match=r"phrases\.json"):
         Phrases.load(path)

@@ -48,7 +48,7 @@ def agree(sentences: Sequence[str], phrases: Phrases) -> Float64Array:
 def _count(
     words: Sequence[Sequence[str]], size: int, weigh: Callable[[str], float]
 ) -> tuple[Float64Array, Float64Array]:
-    """(S, P): how often each sentence has each of the P phrases of that size; (P,) their weights."""
+    """(S, P): how often a sentence has each of the P phrases of that size; (P,): their weights."""
     counts = [Counter(list_phrases(each, size)) for each in words]
     place = {p: column for column, p in enumerate(dict.fromkeys(p for c in counts for p in c))}
     bags = np.zeros((len(words), len(place)))
