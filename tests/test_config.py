@@ -10,8 +10,6 @@ import pytest
 
 from densevidcap.config import read_config
 from densevidcap.errors import ModelError
-from densevidcap.language.fitting import SentencesRecipe
-from densevidcap.lexical.fitting import WordsRecipe
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,3 @@ def test_faults_name_the_file_and_the_key(tmp_path: Path, text: str, fault: str)
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"none\.toml: no such file"):
         read_config(tmp_path / "none.toml", soup=Soup)
-
-
-def test_the_shipped_recipes_can_be_read() -> None:
-    experiments = Path(__file__).parent.parent / "experiments"
-    assert WordsRecipe.read(experiments / "words.toml").start.weights == "imagenet"
-    assert SentencesRecipe.read(experiments / "sentences.toml").captioner.kind == "bi-s2vt"
