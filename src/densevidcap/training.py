@@ -111,6 +111,7 @@ class Run:
     def __init__(self, task: Task, options: TrainingOptions, folder: Path) -> None:
         self.task, self.options, self.folder = task, options, folder
         self.step = 0
+        self._saved = 0.0
         self.total = options.epochs * task.steps_per_epoch()
         self.rates, self.optimiser = _build_optimiser(task, options)
         self.trained = {n: p for n, p in task.model.named_parameters() if p.requires_grad}
@@ -122,7 +123,7 @@ class Run:
         model, per_epoch = self.task.model, self.task.steps_per_epoch()
         torch.manual_seed(self.options.seed)
         history = self._resume()
-        saved = time.monotonic()
+        self._saved = time.monotonic()
         while self.step < self.total:
             epoch, done = divmod(self.step, per_epoch)
             model.train()
@@ -133,23 +134,26 @@ class Run:
                 losses.append(self._take_step(batch))
                 progress.step(self.step, self.total, losses[-1])
                 last = self.step % per_epoch == 0
-                if not last and time.monotonic() - saved > self.options.checkpoint_seconds:
+                if not last and self._is_due():
                     self._save(history)
-                    saved = time.monotonic()
             with self.averaged():
                 model.eval()
                 figures = self.task.validate()
             figures = {"loss": sum(losses) / max(1, len(losses)), **figures}
             history.append({"epoch": epoch + 1, "step": self.step, **figures})
             progress.epoch(epoch + 1, figures)
-            self._save(history)
-            saved = time.monotonic()
+            # Epochs of a small corpus take less time than writing a checkpoint.
+            if self.step == self.total or self._is_due():
+                self._save(history)
         if self.options.average:
             with torch.no_grad():
                 for name, parameter in self.trained.items():
                     parameter.copy_(self.averages[name])
         model.eval()
         return history
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._saved > self.options.checkpoint_seconds
 
     def averaged(self) -> Any:
         """A block in which the model carries the averaged weights."""
@@ -197,6 +201,7 @@ class Run:
         lines = "".join(json.dumps(entry) + "\n" for entry in history)
         with replacing(self.folder / HISTORY) as temporary:
             temporary.write_text(lines)
+        self._saved = time.monotonic()
 
     def _resume(self) -> list[dict[str, Any]]:
         path = self.folder / CHECKPOINT
