@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
-from densevidcap.records import FloatArray, Grid, TimeArray
+from densevidcap.records import FloatArray, Grid, RegionSequence, TimeArray
 from densevidcap.regions.objectives import IndexArray
 
 FILE = "analysis.safetensors"
@@ -73,6 +73,11 @@ class Segment:
                 raise ValueError(f"{name} must be {shape}, not {getattr(self, name).shape}")
         if self.paths.min() < 0 or self.paths.max() >= len(self.grid):
             raise ValueError(f"paths must lead through the {len(self.grid)} regions")
+
+    def sequence(self, number: int) -> RegionSequence:
+        """The region-sequence of that number, through all frames."""
+        regions, times = self.paths[number].tolist(), self.times.tolist()
+        return RegionSequence(self.grid, (*range(len(times)),), (*regions,), (*times,))
 
     def respond(self, word: str) -> FloatArray:
         """(T, R): P(word | region); a KeyError for a word that was not kept."""

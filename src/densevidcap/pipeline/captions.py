@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from densevidcap.data.content import list_content_words
 from densevidcap.language.choosing import ChoiceOptions, choose
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.pipeline.evidence import LEAST, find_evidence
+from densevidcap.pipeline.evidence import LEAST, find_evidence, find_span
 from densevidcap.records import Caption, DenseCaptions, RegionSequence, TimeArray
 from densevidcap.regions.association import spread
 
@@ -45,26 +46,27 @@ def _describe(
     segment: Segment, looked_at: int, options: ChoiceOptions, support: float
 ) -> Iterator[Caption]:
     """A segment's captions, whose frames are counted from `looked_at` on."""
+    # Sentences of the same content words say the same: "a dog and a cat", "the cat and the dog".
+    contents = [frozenset(list_content_words(sentence)) for sentence in segment.sentences]
     quality, meanings = segment.quality.astype(float), segment.meanings.astype(float)
-    chosen = choose(segment.sentences, quality, meanings, options)
+    chosen = choose(contents, quality, meanings, options)
     ties = spread(segment.likelihoods[chosen], most=1)
     edges = _share_time(segment)
     for place, tie in zip(chosen, ties.tolist(), strict=True):
-        sequence = RegionSequence(
-            segment.grid,
-            tuple(range(len(segment.times))),
-            tuple(segment.paths[tie].tolist()),
-            tuple(segment.times.tolist()),
-        )
-        evidence, unsupported = find_evidence(segment.sentences[place], sequence, segment, support)
+        sentence, whole = segment.sentences[place], segment.sequence(tie)
+        evidence, unsupported = find_evidence(sentence, whole, segment, support)
+        first, last = find_span(sentence, whole, evidence, segment)
         yield Caption(
-            text=segment.sentences[place],
+            text=sentence,
             confidence=float(segment.confidence[place]),
             log_probability=float(segment.likelihoods[place, tie]),
-            start=float(edges[sequence.frames[0]]),
-            end=float(edges[sequence.frames[-1] + 1]),
-            sequence=replace(
-                sequence, frames=tuple(looked_at + frame for frame in sequence.frames)
+            start=float(edges[first]),
+            end=float(edges[last + 1]),
+            sequence=RegionSequence(
+                whole.grid,
+                tuple(range(looked_at + first, looked_at + last + 1)),
+                whole.regions[first : last + 1],
+                whole.times[first : last + 1],
             ),
             evidence=tuple(replace(each, frame=looked_at + each.frame) for each in evidence),
             unsupported=unsupported,

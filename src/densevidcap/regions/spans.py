@@ -23,7 +23,7 @@ def trim(
     """
     regions = clip.probabilities[list(sequence.frames), list(sequence.regions)]
     per_frame = informativeness(regions, words).astype(np.float64)
-    start, stop = _best_run(per_frame - level * per_frame.max())
+    start, stop = find_best_run(per_frame - level * per_frame.max())
     return RegionSequence(
         sequence.grid,
         sequence.frames[start:stop],
@@ -32,7 +32,7 @@ def trim(
     )
 
 
-def _best_run(excess: Float64Array) -> tuple[int, int]:
+def find_best_run(excess: Float64Array) -> tuple[int, int]:
     """(start, stop) of the run with the highest sum; of equals, the longest."""
     before = np.concatenate([[0.0], np.cumsum(excess)])
     best_sums = before[1:] - np.minimum.accumulate(before)[:-1]
