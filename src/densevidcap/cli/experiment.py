@@ -82,8 +82,7 @@ def _print_result(result: Result) -> None:
         table = Table("", *found.columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
         for line in found.lines:
             if line.ours:
-                cells = ("–" if each is None else f"{each:.{found.digits}f}" for each in line.ours)
-                table.add_row(line.name, *cells)
+                table.add_row(line.name, *(f"{each:.{found.digits}f}" for each in line.ours))
         console.print(table)
 
 

@@ -40,8 +40,10 @@ class Row:
     words: str = ""
     """The recipe of the Lexical-FCN below it; empty for that of the model."""
     category: Known = "predicted"
+    said: int = 10
+    """Of how many sentences a clip an order makes its ranking."""
     paper: tuple[float, ...] = ()
-    """The paper's figures, column by column; -1 where it has none."""
+    """The paper's figures, column by column."""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from densevidcap.language.choosing import ChoiceOptions
 from densevidcap.language.describer import Describer
 from densevidcap.rerank.evaluator import Evaluator
 
-SAID = 20
-"""Sentences a clip that are ranked: as many as people said of it."""
 ORACLES = ("osr", "ore")
 
 Rankings = Mapping[str, Ranked]
@@ -37,12 +35,13 @@ def compare_dense(bench: Bench, experiment: Experiment) -> Outcome:
         if row.system not in (*ORACLES, *ORDERS):
             raise ModelError(f"{experiment.name}: '{row.name}' has no order '{row.system}'")
     describer = Describer.load(bench.captioner)
-    clips = _describe(bench, describer)
+    clips = _describe(bench, describer, max(row.said for row in experiment.rows))
     with CaptionScorer(bench.references) as scorer:
         bench.watcher.start("scoring", len(experiment.rows))
         precision = {}
         for row in experiment.rows:
-            rankings = _rank(row.system, scorer, clips)
+            said = {clip: scene.say(row.said) for clip, scene in clips.items()}
+            rankings = _rank(row.system, scorer, said)
             precision[row.name] = average_precision(scorer, rankings)
             bench.watcher.advance()
     tables = [_tabulate(experiment, precision, number) for number in range(len(TOPS))]
@@ -62,15 +61,15 @@ def average_precision(scorer: CaptionScorer, rankings: Rankings) -> Precision:
     return {top: tuple(float(np.mean(ranks[:top])) for ranks in by_metric) for top in TOPS}
 
 
-def _describe(bench: Bench, describer: Describer) -> dict[str, Scene]:
-    """What is said of each clip, and all that it was chosen from."""
+def _describe(bench: Bench, describer: Describer, count: int) -> dict[str, Scene]:
+    """So many sentences of each clip, and all that they were chosen from."""
     evaluator = Evaluator.load(bench.places.model / "evaluator")
     found = find_candidates(bench, describer)
     views = bench.view(bench.captioner, bench.find_words())
     bench.watcher.start("choosing sentences", len(found))
     scenes = {}
     for number, (clip, candidates) in enumerate(found.items()):
-        said = choose_sentences(describer, candidates.pool, ChoiceOptions(k=SAID))
+        said = choose_sentences(describer, candidates.pool, ChoiceOptions(k=count))
         scenes[clip] = Scene(number, views[clip], candidates, said, describer, evaluator)
         bench.watcher.advance()
     return scenes

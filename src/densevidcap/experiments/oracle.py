@@ -15,8 +15,9 @@ Worth = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 def judge(scorer: CaptionScorer, sentences: Ranked) -> Worth:
     """Every sentence against the references of its clip."""
-    depth = max(len(of_clip) for of_clip in sentences.values())
-    filled = {clip: fill(of_clip, depth) for clip, of_clip in sentences.items()}
+    different = {clip: [*dict.fromkeys(of_clip)] for clip, of_clip in sentences.items()}
+    depth = max(map(len, different.values()))
+    filled = {clip: fill(of_clip, depth) for clip, of_clip in different.items()}
     by_rank = scorer.score_many(list_ranks(filled))
     return {
         clip: {

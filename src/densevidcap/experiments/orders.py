@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,10 @@ class Scene:
     """Some of those found, in order of choice."""
     describer: Describer
     evaluator: Evaluator
+
+    def say(self, count: int) -> Scene:
+        """The same with only the first choices."""
+        return replace(self, said=self.said[:count])
 
     @property
     def sentences(self) -> list[str]:
@@ -71,7 +75,7 @@ ORDERS: dict[str, Callable[[Scene], Sequence[float]]] = {
 
 
 def rank(scene: Scene, order: str) -> list[str]:
-    """The sentences that were said, the best first."""
+    """What was said, the best first."""
     values = ORDERS[order](scene)
     places = sorted(range(len(values)), key=lambda place: -values[place])
     sentences = scene.sentences

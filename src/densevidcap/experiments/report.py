@@ -8,7 +8,7 @@ from pathlib import Path
 from densevidcap.errors import CorpusError
 from densevidcap.evaluation.captions import describe_evaluator
 from densevidcap.experiments.pictures import draw_picture
-from densevidcap.experiments.results import RESULTS, Figures, Finding, Line, Result, Table
+from densevidcap.experiments.results import RESULTS, Finding, Line, Result, Table
 from densevidcap.files import replacing
 
 PICTURES = "pictures"
@@ -65,25 +65,15 @@ def _write_table(table: Table) -> Iterator[str]:
     yield f"| | {' | '.join(table.columns)} |"
     yield f"|{' --- |' * (len(table.columns) + 1)}"
     for line in table.lines:
-        cells = [
-            _write_cell(_at(line.ours, column), _at(line.paper, column), table.digits)
-            for column in range(len(table.columns))
-        ]
+        cells = (_write_cell(line, column, table.digits) for column in range(len(table.columns)))
         yield f"| {line.name} | {' | '.join(cells)} |"
     yield ""
 
 
-def _write_cell(ours: float | None, paper: float | None, digits: int) -> str:
-    parts = []
-    if ours is not None:
-        parts.append(f"{ours:.{digits}f}")
-    if paper is not None:
-        parts.append(f"({paper:.{digits}f})")
-    return " ".join(parts) or "–"
-
-
-def _at(figures: Figures, column: int) -> float | None:
-    return figures[column] if column < len(figures) else None
+def _write_cell(line: Line, column: int, digits: int) -> str:
+    ours = [f"{line.ours[column]:.{digits}f}"] if line.ours else []
+    paper = [f"({line.paper[column]:.{digits}f})"] if line.paper else []
+    return " ".join(ours + paper)
 
 
 def _write_finding(table: Table, finding: Finding) -> str:
@@ -103,14 +93,13 @@ def _write_finding(table: Table, finding: Finding) -> str:
 
 def compare_directions(table: Table, better: Line, worse: Line) -> dict[str, bool]:
     """Column to whether ours and the paper's figures of both lines differ in the same direction."""
-    verdicts = {}
-    for place, column in enumerate(table.columns):
-        ours = _subtract(_at(better.ours, place), _at(worse.ours, place))
-        paper = _subtract(_at(better.paper, place), _at(worse.paper, place))
-        if ours is not None and paper is not None:
-            verdicts[column] = (ours > 0) == (paper > 0)
-    return verdicts
-
-
-def _subtract(a: float | None, b: float | None) -> float | None:
-    return None if a is None or b is None else a - b
+    if not all((better.ours, worse.ours, better.paper, worse.paper)):
+        return {}
+    ours, paper = (
+        [high > low for high, low in zip(*pair, strict=True)]
+        for pair in ((better.ours, worse.ours), (better.paper, worse.paper))
+    )
+    return {
+        column: own == printed
+        for column, own, printed in zip(table.columns, ours, paper, strict=True)
+    }

@@ -12,8 +12,8 @@ from densevidcap.errors import CorpusError
 
 RESULTS = "results.json"
 
-Figures = tuple[float | None, ...]
-"""One for each column; None where there is none."""
+Figures = tuple[float, ...]
+"""One for each column of a table, or none at all."""
 
 
 @dataclass(frozen=True)
