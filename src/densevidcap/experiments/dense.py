@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
@@ -15,7 +15,7 @@ from densevidcap.experiments.candidates import choose_sentences, find_candidates
 from densevidcap.experiments.definition import Experiment
 from densevidcap.experiments.oracle import associate, judge, rank_by_worth
 from densevidcap.experiments.orders import ORDERS, Scene, rank
-from densevidcap.experiments.results import Finding, Line, Outcome, Table
+from densevidcap.experiments.results import Figures, Finding, Line, Outcome, Table
 from densevidcap.experiments.single import COLUMNS
 from densevidcap.language.choosing import ChoiceOptions
 from densevidcap.language.describer import Describer
@@ -127,6 +127,10 @@ def _tabulate(
     )
 
 
-def _relate(figures: Sequence[float], baseline: Sequence[float]) -> tuple[float, ...]:
-    """None of a row without figures."""
-    return tuple(100 * own / best for own, best in zip(figures, baseline, strict=False))
+def _relate(figures: Figures, baseline: Figures) -> Figures:
+    """None of a row without figures; nothing is all of nothing."""
+    if not figures:
+        return ()
+    return tuple(
+        100 * own / best if best else 100.0 for own, best in zip(figures, baseline, strict=True)
+    )
