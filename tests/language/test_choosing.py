@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from densevidcap.errors import ModelError
-from densevidcap.language.choosing import ChoiceOptions, choose
+from densevidcap.language.choosing import ChoiceOptions, choose, find_special
 from densevidcap.regions.objectives import Float64Array
 
+SEQUENCES = 4
 
-def make_sentences(seed: int, count: int) -> tuple[list[str], Float64Array, Float64Array]:
-    """Some sentences stand twice, for different sequences."""
+
+class Found(NamedTuple):
+    """Sentences, their quality, their meanings and their likelihoods."""
+
+    sentences: list[str]
+    quality: Float64Array
+    meanings: Float64Array
+    likelihoods: Float64Array
+
+
+def find_sentences(seed: int, count: int) -> Found:
+    """Some sentences stand twice."""
     random = np.random.default_rng(seed)
     said = random.integers(0, max(1, count // 2 + 1), count)
-    sentences = [f"a cat {number} times" for number in said]
-    space = np.random.default_rng(seed + 1).normal(size=(int(said.max()) + 1, 5))
-    # Equal sentences are equally good, whichever sequence they were found for.
-    quality = np.random.default_rng(seed + 2).uniform(0, 1, said.max() + 1)[said]
-    return sentences, quality, space[said]
+    different = int(said.max()) + 1
+    return Found(
+        [f"a cat of {number} years" for number in said],
+        random.uniform(0, 1, different)[said],
+        random.normal(size=(different, 5))[said],
+        random.normal(size=(different, SEQUENCES))[said],
+    )
 
 
 def mean_cosine(vectors: Float64Array) -> float:
@@ -30,20 +45,24 @@ def mean_cosine(vectors: Float64Array) -> float:
 
 @settings(max_examples=50)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30), k=st.integers(1, 12))
-def test_no_sentence_twice_and_the_best_first(seed: int, count: int, k: int) -> None:
-    sentences, quality, meanings = make_sentences(seed, count)
-    chosen = choose(sentences, quality, meanings, ChoiceOptions(k))
-    said = [sentences[place] for place in chosen]
-    assert len(set(said)) == len(said) == min(k, len(set(sentences)))
-    assert quality[chosen[0]] == quality.max()
+def test_no_sentence_twice_and_sequences_in_turn(seed: int, count: int, k: int) -> None:
+    found = find_sentences(seed, count)
+    chosen = choose(*found, ChoiceOptions(k))
+    said = [found.sentences[choice.place] for choice in chosen]
+    assert len(set(said)) == len(said) == min(k, len(set(found.sentences)))
+    assert found.quality[chosen[0].place] == found.quality.max()
+    for start in range(0, len(chosen), SEQUENCES):
+        described = [choice.sequence for choice in chosen[start : start + SEQUENCES]]
+        assert len(set(described)) == len(described)
 
 
 @settings(max_examples=50)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30))
-def test_without_diversity_the_best_are_chosen(seed: int, count: int) -> None:
-    sentences, quality, meanings = make_sentences(seed, count)
-    chosen = choose(sentences, quality, meanings, ChoiceOptions(k=5, diversity=0))
-    assert quality[chosen].tolist() == sorted(set(quality.tolist()), reverse=True)[:5]
+def test_by_quality_alone_the_best_are_chosen(seed: int, count: int) -> None:
+    found = find_sentences(seed, count)
+    chosen = choose(*found, ChoiceOptions(k=5, diversity=0, specificity=0))
+    quality = found.quality[[choice.place for choice in chosen]]
+    assert quality.tolist() == sorted(set(found.quality.tolist()), reverse=True)[:5]
 
 
 def test_the_weight_of_diversity_makes_sentences_differ() -> None:
@@ -51,20 +70,44 @@ def test_the_weight_of_diversity_makes_sentences_differ() -> None:
     for diversity in (0.0, 0.5, 2.0, 100.0):
         each = []
         for seed in range(20):
-            sentences, quality, meanings = make_sentences(seed, 60)
-            chosen = choose(sentences, quality, meanings, ChoiceOptions(5, diversity))
-            each.append(mean_cosine(meanings[chosen]))
+            found = find_sentences(seed, 60)
+            chosen = choose(*found, ChoiceOptions(5, diversity))
+            each.append(mean_cosine(found.meanings[[choice.place for choice in chosen]]))
         sameness.append(np.mean(each))
     assert sameness == sorted(sameness, reverse=True)
     assert sameness[0] - sameness[-1] > 0.1
 
 
-def test_a_sentence_without_known_words_is_like_no_other() -> None:
-    sentences = ["a cat", "a dog"]
-    assert choose(sentences, np.array([0.9, 0.1]), np.zeros((2, 3)), ChoiceOptions(k=2)) == [0, 1]
+def test_the_weight_of_specificity_makes_sentences_special() -> None:
+    special = []
+    for weight in (0.0, 0.1, 10.0):
+        each = []
+        for seed in range(20):
+            found = find_sentences(seed, 60)
+            rated = find_special(found.likelihoods)
+            chosen = choose(*found, ChoiceOptions(4, specificity=weight))
+            each += [rated[choice] for choice in chosen[1:]]
+        special.append(np.mean(each))
+    assert special == sorted(special)
+    assert special[0] < special[-1]
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"diversity": -1.0}, {"diversity": float("nan")}])
+@given(st.integers(0, 10_000))
+def test_what_is_special_is_so_on_average_to_none(seed: int) -> None:
+    special = find_special(find_sentences(seed, 20).likelihoods)
+    np.testing.assert_allclose(np.exp(special).mean(axis=1), 1)
+    assert (special <= np.log(SEQUENCES) + 1e-9).all()
+
+
+def test_the_same_content_words_say_the_same() -> None:
+    sentences = ["a dog and a cat", "the cat and the dog", "a cat"]
+    found = Found(sentences, np.array([0.9, 0.8, 0.1]), np.zeros((3, 3)), np.zeros((3, 2)))
+    assert choose(*found, ChoiceOptions(k=3)) == [(0, 0), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"k": 0}, {"diversity": -1.0}, {"diversity": float("nan")}, {"specificity": -0.1}]
+)
 def test_impossible_choices_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ModelError):
         ChoiceOptions(**wrong)  # type: ignore[arg-type]

@@ -48,10 +48,14 @@ def test_who_says_something_else_agrees_least() -> None:
     assert found.argmax() == 0
 
 
-def test_having_what_others_say_counts_more_than_saying_nothing_else() -> None:
-    said = ["a dog", "a dog plays and runs", "a dog runs", "a dog plays"]
-    found = agree(said, PHRASES)
-    assert found[1] > found[0]
+def test_saying_little_agrees_less_than_saying_what_others_say() -> None:
+    said = ["a dog", "a dog runs and plays", "a dog runs and sleeps", "a dog plays and sleeps"]
+    assert agree(said, PHRASES).argmin() == 0
+
+
+def test_saying_it_twice_agrees_less() -> None:
+    said = ["a dog sleeps", "a dog sleeps sleeps sleeps", "the dog sleeps"]
+    assert agree(said, PHRASES).argmin() == 1
 
 
 def test_rarity_counts_clips_not_captions() -> None:

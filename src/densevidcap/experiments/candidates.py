@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from densevidcap.artefacts import write_json
 from densevidcap.data.text_files import read_json
 from densevidcap.experiments.bench import Bench
@@ -52,7 +54,10 @@ def choose_sentences(
 ) -> list[Candidate]:
     """Those that are said of a clip, in order of choice."""
     quality, meanings = describer.rate(candidates), describer.place(candidates)
-    return [candidates[place] for place in choose(candidates, quality, meanings, options)]
+    texts = [describer.say(candidate.words) for candidate in candidates]
+    nowhere = np.zeros((len(texts), 1))
+    chosen = choose(texts, quality, meanings, nowhere, options)
+    return [candidates[choice.place] for choice in chosen]
 
 
 def _pack(candidate: Candidate) -> list[Any]:

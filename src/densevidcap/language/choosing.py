@@ -1,23 +1,28 @@
-"""Which of a clip's candidates to say: good ones that differ, each tied to one region-sequence.
+"""Which of a clip's sentences to say: good ones that differ, each of a region-sequence of its own.
 
-Sentences are added one by one. The next is the one with the highest
+Sentences are added one by one. The next, s of sequence r, is the pair with the highest
 
-    quality(s) - diversity * mean of cos(s, t) over the sentences t chosen before
+    quality(s) + specificity * special(s, r) - diversity * mean of cos(s, t) over those chosen, t
 
-Quality is how well a sentence agrees with all that was found for the clip (`consensus.py`).
-Cosines are those of the latent space in which the paper measures how different captions are
-(Eq. 15). As for region-sequences, the first is the best by itself, and each further one must also
-differ.
+among the sequences that have no sentence yet; when all have one, they all are free again. Quality
+is how well a sentence agrees with all that was found for the clip (`consensus.py`). A sentence is
+special to a sequence as far as it is likelier under it than under the clip's sequences on average:
+log P(s | r) / mean P(s | any). Cosines are those of the latent space in which the paper measures
+how different captions are (Eq. 15). As for region-sequences, the first is the best by itself, and
+each further one must also differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from densevidcap.data.content import list_content_words
 from densevidcap.errors import ModelError
+from densevidcap.records import FloatArray
 from densevidcap.regions.objectives import Float64Array
 
 
@@ -30,33 +35,66 @@ class ChoiceOptions:
     diversity: float = 0.4
     """What sameness with those chosen costs. Quality is from 0 to 1, rarely above .5, a cosine at
     most 1."""
+    specificity: float = 0.05
+    """What being special to its sequence brings: with K sequences, that is at most log K."""
 
     def __post_init__(self) -> None:
         if self.k < 1:
             raise ModelError(f"k must be at least 1, not {self.k}")
-        if not self.diversity >= 0:
-            raise ModelError(f"diversity must be 0 or more, not {self.diversity}")
+        for name in ("diversity", "specificity"):
+            if not getattr(self, name) >= 0:
+                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
+
+
+class Choice(NamedTuple):
+    """A sentence to say, by its place, and the region-sequence that it describes."""
+
+    place: int
+    sequence: int
 
 
 def choose(
-    sentences: Sequence[Hashable],
-    quality: Float64Array,
-    meanings: Float64Array,
+    sentences: Sequence[str],
+    quality: FloatArray | Float64Array,
+    meanings: FloatArray | Float64Array,
+    likelihoods: FloatArray | Float64Array,
     options: ChoiceOptions,
-) -> list[int]:
-    """Places of the chosen sentences, in order of choice; of equal ones only one is taken.
+) -> list[Choice]:
+    """In order of choice; of sentences with the same content words only one is taken.
 
-    `quality` is (S,), `meanings` (S, D) are the sentences' places in the latent space.
+    `quality` is (S,), `meanings` (S, D) are the sentences' places in the latent space,
+    `likelihoods` (S, K) are log P(sentence | sequence).
     """
-    lengths = np.linalg.norm(meanings, axis=1, keepdims=True)
-    units = meanings / np.maximum(lengths, np.finfo(np.float64).tiny)
+    # "a dog and a cat" says what "the cat and the dog" says.
+    contents = [frozenset(list_content_words(sentence)) for sentence in sentences]
+    units = _normalise(np.asarray(meanings, np.float64))
+    special = options.specificity * find_special(likelihoods)
     sameness = np.zeros(len(sentences))
-    chosen: list[int] = []
-    is_open = np.ones(len(sentences), bool)
+    is_free = np.ones(likelihoods.shape[1], bool)
+    # The first is one of the best by themselves.
+    is_open = quality == quality.max(initial=-np.inf)
+    chosen: list[Choice] = []
     while len(chosen) < options.k and is_open.any():
-        gains = quality - options.diversity * sameness / max(1, len(chosen))
-        best = int(np.where(is_open, gains, -np.inf).argmax())
+        if not is_free.any():
+            is_free[:] = True
+        worth = quality - options.diversity * sameness / max(1, len(chosen))
+        gains = np.where(is_open[:, None] & is_free, worth[:, None] + special, -np.inf)
+        best = Choice(*map(int, np.unravel_index(gains.argmax(), gains.shape)))
         chosen.append(best)
-        sameness += units @ units[best]
-        is_open &= [sentence != sentences[best] for sentence in sentences]
+        is_free[best.sequence] = False
+        sameness += units @ units[best.place]
+        said = {contents[choice.place] for choice in chosen}
+        is_open = np.array([content not in said for content in contents])
     return chosen
+
+
+def find_special(likelihoods: FloatArray | Float64Array) -> Float64Array:
+    """(S, K): how much likelier each sentence is under a sequence than on average, as a log."""
+    shifted = likelihoods - likelihoods.max(axis=1, keepdims=True)
+    shifted = shifted.astype(np.float64)
+    return np.asarray(shifted - np.log(np.exp(shifted).mean(axis=1, keepdims=True)))
+
+
+def _normalise(vectors: Float64Array) -> Float64Array:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float64).tiny))

@@ -26,7 +26,7 @@ RECALL = 0.85
 """What having the other's words counts beside having no others, as in METEOR."""
 LITTLE = 1 / 3
 """What an article or the like counts beside a content word, as in METEOR."""
-OVERLAP = 0.5
+OVERLAP = 0.2
 """Share of the second part."""
 TINY = np.finfo(np.float64).tiny
 
@@ -36,8 +36,7 @@ def agree(sentences: Sequence[str], phrases: Phrases) -> Float64Array:
     words = [tokenise(sentence) for sentence in sentences]
     cosines = np.zeros((len(words), len(words)))
     for size in range(1, LONGEST + 1):
-        bags, weights = _count(words, size, phrases.rarity)
-        cosines += _compare(bags * weights) / LONGEST
+        cosines += _compare(*_count(words, size, phrases.rarity)) / LONGEST
     lengths = np.array([len(each) for each in words])
     cosines *= np.exp(-((lengths[:, None] - lengths) ** 2) / (2 * SIGMA**2))
     overlaps = _overlap(*_count(words, 1, lambda word: 1.0 if is_content_word(word) else LITTLE))
@@ -58,10 +57,13 @@ def _count(
     return bags, np.array([weigh(phrase) for phrase in place])
 
 
-def _compare(bags: Float64Array) -> Float64Array:
-    """(S, S): cosines; 0 for a bag without anything."""
-    lengths = np.linalg.norm(bags, axis=1, keepdims=True)
-    units = bags / np.maximum(lengths, TINY)
+def _compare(bags: Float64Array, weights: Float64Array) -> Float64Array:
+    """(S, S): cosines, in which saying something twice makes a sentence longer but no more alike.
+
+    0 for a bag without anything.
+    """
+    lengths = np.linalg.norm(bags * weights, axis=1, keepdims=True)
+    units = np.minimum(bags, 1) * weights / np.maximum(lengths, TINY)
     return np.asarray(units @ units.T)
 
 

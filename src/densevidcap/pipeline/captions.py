@@ -10,12 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from densevidcap.data.content import list_content_words
 from densevidcap.language.choosing import ChoiceOptions, choose
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.pipeline.evidence import LEAST, find_evidence, find_span
 from densevidcap.records import Caption, DenseCaptions, RegionSequence, TimeArray
-from densevidcap.regions.association import spread
 
 
 def choose_captions(
@@ -46,13 +44,11 @@ def _describe(
     segment: Segment, looked_at: int, options: ChoiceOptions, support: float
 ) -> Iterator[Caption]:
     """A segment's captions, whose frames are counted from `looked_at` on."""
-    # Sentences of the same content words say the same: "a dog and a cat", "the cat and the dog".
-    contents = [frozenset(list_content_words(sentence)) for sentence in segment.sentences]
-    quality, meanings = segment.quality.astype(float), segment.meanings.astype(float)
-    chosen = choose(contents, quality, meanings, options)
-    ties = spread(segment.likelihoods[chosen], most=1)
+    chosen = choose(
+        segment.sentences, segment.quality, segment.meanings, segment.likelihoods, options
+    )
     edges = _share_time(segment)
-    for place, tie in zip(chosen, ties.tolist(), strict=True):
+    for place, tie in chosen:
         sentence, whole = segment.sentences[place], segment.sequence(tie)
         evidence, unsupported = find_evidence(sentence, whole, segment, support)
         first, last = find_span(sentence, whole, evidence, segment)
