@@ -17,17 +17,17 @@ from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.sampling import Shot, end_of
 from densevidcap.errors import ClipError, ModelError
 from densevidcap.language.beams import BeamOptions
-from densevidcap.language.describer import Candidate, Describer
+from densevidcap.language.describer import Describer
 from densevidcap.language.draws import DrawOptions
 from densevidcap.language.views import view_clip
 from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.candidates import keep_best
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.confidence import rate
 from densevidcap.pipeline.segments import cut, sample_segment
 from densevidcap.records import DenseCaptions, Frames
 from densevidcap.regions import SequenceOptions, generate_sequences
-from densevidcap.regions.objectives import Float64Array
 from densevidcap.rerank.evaluator import Evaluator
 
 Stage = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
@@ -81,6 +81,9 @@ class DenseCaptioner:
         self.words, self.describer, self.evaluator = words, describer, evaluator
         self.name, self.version = name, version
         self._inputs = _count_inputs(describer, evaluator)
+        widths = {*describer.captioner.options.frame_streams.values()}
+        if widths != {words.encoder.channels}:
+            raise ModelError(f"{name}: words and sentences do not fit; train one on the other")
 
     @classmethod
     def load(cls, folder: Path | str | None = None) -> DenseCaptioner:
@@ -165,7 +168,7 @@ class DenseCaptioner:
             view, BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
         )
         begin("ranking")
-        kept, agreement = self._keep_best(found, options.candidates)
+        kept, agreement = keep_best(found, self.describer, options.candidates)
         sentences = [self.describer.say(candidate.words) for candidate in kept]
         lexicon = self.words.lexicon
         places = list(range(len(lexicon))) if keep_lexicon else _list_said(sentences, lexicon)
@@ -183,17 +186,6 @@ class DenseCaptioner:
             meanings=self.describer.place(kept).astype(np.float32),
         )
 
-    def _keep_best(
-        self, found: Sequence[Candidate], most: int
-    ) -> tuple[list[Candidate], Float64Array]:
-        """The different sentences that agree best with all, and how well each does (S,)."""
-        agreement = self.describer.rate(found)
-        best: dict[tuple[int, ...], int] = {}
-        for place in np.argsort(-agreement, kind="stable").tolist():
-            best.setdefault(found[place].words, place)
-        kept = list(best.values())[:most]
-        return [found[place] for place in kept], agreement[kept]
-
 
 def _count_inputs(describer: Describer, evaluator: Evaluator | None) -> int:
     """V: of how many words the language model and the evaluator take probabilities."""
@@ -204,7 +196,7 @@ def _count_inputs(describer: Describer, evaluator: Evaluator | None) -> int:
     if evaluator is not None:
         counts.add(evaluator.network.sizes[1])
     if len(counts) > 1:
-        raise ModelError("the stages look at different words; train them with the same [library]")
+        raise ModelError("sentences and evaluator take different words; train both with the same")
     return counts.pop() if counts else 1
 
 

@@ -1,0 +1,144 @@
+"""The verb `caption`, through the real command line, with a small model of random weights."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from tests.data.made_clips import encode_picture, paint, write_folder, write_shard, write_video
+from tests.data.test_shots import write_scenes
+from tests.pipeline.small_model import write_model
+
+from densevidcap.cli import root
+from densevidcap.cli.caption import FORMATS
+from densevidcap.export import ENDINGS, SCHEMA, read_captions
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(root, ["caption", *map(str, arguments)])
+
+
+def test_ranked_sentences_with_their_evidence(whole: Path, clip: Path) -> None:
+    result = run(clip, "--model", whole, "--frames", 4, "-k", 3)
+    assert result.exit_code == 0, result.output
+    head, *rows = result.stdout.splitlines()
+    assert head.startswith("talk.mp4  2.0 s, 64 × 48")
+    ranked = [row for row in rows if "━" in row or "─" in row]
+    assert [row.split()[0] for row in ranked] == ["1", "2", "3"]
+    assert all(row.rstrip()[-4:].strip("↖↑↗←·→↙↓↘") == "" for row in ranked)
+
+
+def test_json_fits_the_schema(whole: Path, clip: Path) -> None:
+    result = run(clip, "--model", whole, "--frames", 4, "--json")
+    (captions,) = json.loads(result.stdout)
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(captions)
+    assert captions["source"] == str(clip)
+    told = json.loads(run(clip, "--model", whole, "--frames", 4, "--json", "--story").stdout)
+    assert told[0].pop("story")
+    assert told == [captions]
+
+
+def test_every_format_for_every_clip(whole: Path, clip: Path, tmp_path: Path) -> None:
+    other = write_folder(tmp_path / "pictures", 3)
+    out = tmp_path / "deep" / "out"
+    formats = [part for kind in FORMATS for part in ("--format", kind)]
+    result = run(clip, other, "--model", whole, "--frames", 2, "-k", 2, *formats, "--out", out)
+    assert result.exit_code == 0, result.output
+    expected = {f"{name}{ending}" for name in ("talk", "pictures") for ending in ENDINGS.values()}
+    assert {path.name for path in out.iterdir()} == expected
+    assert len(read_captions(out / "talk.json")) == 2
+
+
+def test_a_file_by_its_ending(whole: Path, clip: Path, tmp_path: Path) -> None:
+    result = run(clip, "--model", whole, "--frames", 2, "--out", tmp_path / "said.srt")
+    assert result.exit_code == 0, result.output
+    assert "-->" in (tmp_path / "said.srt").read_text()
+
+
+def test_formats_are_those_that_can_be_written() -> None:
+    assert set(FORMATS) == set(ENDINGS)
+
+
+def test_a_manifest_becomes_predictions(whole: Path, tmp_path: Path) -> None:
+    pictures = {f"{key}.{n}.png": encode_picture(paint(n, 2)) for key in "ab" for n in range(2)}
+    write_shard(tmp_path / "shard.tar", pictures)
+    rows = [
+        {"id": f"clip-{key}", "source": f"shard.tar::{key}", "captions": [], "split": split}
+        for key, split in (("a", "validate"), ("b", "train"))
+    ]
+    manifest = tmp_path / "manifest.jsonl"
+    manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = tmp_path / "said.json"
+    arguments = manifest, "--model", whole, "-k", 2, "--frames", 2, "--predictions", said
+    assert run(*arguments, "--split", "validate").exit_code == 0
+    predictions = json.loads(said.read_text())
+    assert list(predictions) == ["clip-a"]
+    assert len(predictions["clip-a"]) == 2
+    assert run(*arguments).exit_code == 0
+    assert list(json.loads(said.read_text())) == ["clip-a", "clip-b"]
+    result = run(*arguments, "--split", "tset")
+    assert "no clip of split 'tset'" in str(result.exception)
+
+
+def test_shots_are_told_by_time(whole: Path, tmp_path: Path) -> None:
+    film = write_scenes(tmp_path / "film", [12, 8, 10])
+    common = film, "--model", whole, "--frames", 2, "-k", 1
+    result = run(*common, "--per-shot", "--story")
+    spans = [row.split()[-3] for row in result.stdout.splitlines() if "━" in row or "─" in row]
+    starts = [float(span.split("-")[0]) for span in spans]
+    assert len(starts) == 3
+    assert starts == sorted(starts)
+    assert "Then" in result.stdout
+    (whole_film,) = json.loads(run(*common, "--whole", "--json").stdout)
+    assert len(whole_film["captions"]) == 1
+
+
+def test_a_broken_clip_among_good_ones(whole: Path, clip: Path, tmp_path: Path) -> None:
+    broken, empty, text = tmp_path / "broken.mp4", tmp_path / "empty", tmp_path / "notes.txt"
+    broken.write_bytes(clip.read_bytes()[:500])
+    empty.mkdir()
+    text.write_text("no video")
+    bad = [broken, empty, text, tmp_path / "none.mp4"]
+    out = tmp_path / "out"
+    arguments = [bad[0], clip, *bad[1:], "--model", whole, "--frames", "2", "--out", out]
+    finished = subprocess.run(
+        [sys.executable, "-m", "densevidcap", "caption", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 1
+    assert "talk.mp4" in finished.stdout
+    assert [path.name for path in out.iterdir()] == ["talk.json"]
+    failures = [line for line in finished.stderr.splitlines() if line.startswith("densevidcap: ")]
+    assert [line.split(": ")[1] for line in failures] == [str(path) for path in bad]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "one.srt"], "is a file: give one clip"),
+        (["--split", "train"], "--split needs a manifest"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    whole: Path, clip: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = run(clip, write_video(tmp_path / "b.mp4", 3), "--model", whole, *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_an_unknown_ending_is_refused(whole: Path, clip: Path, tmp_path: Path) -> None:
+    result = run(clip, "--model", whole, "--out", tmp_path / "said.doc")
+    assert "no format has this ending" in str(result.exception)

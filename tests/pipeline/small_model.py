@@ -1,0 +1,93 @@
+"""A whole model of a few units with random weights, and analyses with random numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from tests.lexical.small_world import make_model
+
+from densevidcap.data.lexicon import Lexicon, LexiconEntry
+from densevidcap.data.lsa import LatentSpace
+from densevidcap.data.text import Vocabulary
+from densevidcap.language.captioner import Captioner, CaptionerOptions
+from densevidcap.language.fitting import MEANING, PHRASES
+from densevidcap.language.phrases import Phrases
+from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.records import Grid
+from densevidcap.rerank.calibration import Calibration
+from densevidcap.rerank.evaluator import Evaluator
+from densevidcap.rerank.network import EvaluatorNetwork, EvaluatorOptions
+
+TAGS = {"dog": "NOUN", "cat": "NOUN", "man": "NOUN", "running": "VERB", "guitar": "NOUN"}
+"""The lexicon."""
+SENTENCES = (
+    "a dog is running on grass",
+    "two cats are sleeping",
+    "a man is playing a guitar",
+    "a dog is sleeping",
+    "a woman is talking to a man",
+)
+GRID = Grid(4, 4, 2, 1)
+
+
+def write_model(folder: Path, evaluator: bool = True) -> Path:
+    torch.manual_seed(0)
+    entries = (LexiconEntry(word, 99 - n, 1, pos) for n, (word, pos) in enumerate(TAGS.items()))
+    words = make_model(Lexicon(entries))
+    words.save(folder / "words", {"licence": "Apache-2.0"})
+    channels, vocabulary = words.encoder.channels, Vocabulary.build(SENTENCES)
+    options = CaptionerOptions(
+        kind="mean-pooling",
+        hidden=16,
+        embedding=8,
+        frame_streams={"centred": channels, "frames": channels},
+        whole_streams={"clip_words": len(TAGS)},
+    )
+    captioner = Captioner(vocabulary, options)
+    sentences = folder / "sentences"
+    sentences.mkdir()
+    LatentSpace.fit(SENTENCES).save(sentences / MEANING)
+    Phrases.count([SENTENCES]).save(sentences / PHRASES)
+    history = [{"epoch": 1, "nats_a_word": 2.5}]
+    captioner.save(sentences, {"history": history, "data": {"clips": 7}})
+    if evaluator:
+        sizes = EvaluatorOptions(width=8, hidden=8, embedding=8)
+        network = EvaluatorNetwork(vocabulary, channels, len(TAGS), sizes)
+        Evaluator(network, Calibration(4.0, -1.0)).save(folder / "evaluator", {})
+    return folder
+
+
+def make_segment(
+    seed: int = 0, frames: int = 4, sequences: int = 3, start: float = 0.0, sentences: int = 5
+) -> Segment:
+    """A second a frame."""
+    random = np.random.default_rng(seed)
+    said = tuple(SENTENCES[:sentences])
+    return Segment(
+        start=start,
+        end=start + frames,
+        grid=GRID,
+        times=start + np.arange(frames) + 0.5,
+        words=tuple(TAGS),
+        probabilities=random.random((frames, len(GRID), len(TAGS))).astype(np.float16),
+        paths=random.integers(len(GRID), size=(sequences, frames)),
+        sentences=said,
+        likelihoods=random.uniform(-20, -5, (len(said), sequences)).astype(np.float32),
+        quality=random.random(len(said), np.float32),
+        confidence=random.random(len(said), np.float32),
+        meanings=random.normal(size=(len(said), 3)).astype(np.float32),
+    )
+
+
+def make_analysis(*segments: Segment) -> Analysis:
+    return Analysis(
+        source="talk.mp4",
+        duration=segments[-1].end,
+        width=64,
+        height=48,
+        model="small",
+        model_version="1",
+        segments=segments,
+    )

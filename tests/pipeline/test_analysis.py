@@ -1,0 +1,85 @@
+"""Analyses kept in files: the same after reading, and faults named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
+from tests.pipeline.small_model import make_analysis, make_segment
+
+from densevidcap.errors import CorpusError
+from densevidcap.pipeline.analysis import ARRAYS, FILE, Analysis
+from densevidcap.pipeline.captions import choose_captions
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1000), shots=st.integers(1, 3), frames=st.integers(1, 5))
+def test_nothing_changes_on_the_way(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, shots: int, frames: int
+) -> None:
+    segments = [make_segment(seed + n, frames, start=float(frames * n)) for n in range(shots)]
+    analysis = make_analysis(*segments)
+    folder = tmp_path_factory.mktemp("kept")
+    analysis.save(folder)
+    read = Analysis.load(folder)
+    assert replace(read, segments=()) == replace(analysis, segments=())
+    for one, other in zip(read.segments, segments, strict=True):
+        for field in fields(one):
+            kept, given_one = getattr(one, field.name), getattr(other, field.name)
+            if field.name in ARRAYS:
+                np.testing.assert_array_equal(kept, given_one, strict=True)
+            else:
+                assert kept == given_one
+    assert choose_captions(read) == choose_captions(analysis)
+
+
+def test_names_of_any_bytes_are_kept(tmp_path: Path) -> None:
+    analysis = replace(make_analysis(make_segment()), source="caf\udce9 ☕.mp4")
+    analysis.save(tmp_path)
+    assert Analysis.load(tmp_path).source == analysis.source
+
+
+def test_a_missing_analysis_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no such file; analyse the clip first"):
+        Analysis.load(tmp_path)
+
+
+@pytest.mark.parametrize("size", [0, 5, 100, -10])
+def test_a_cut_file_is_refused(tmp_path: Path, size: int) -> None:
+    make_analysis(make_segment()).save(tmp_path)
+    content = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(content[:size])
+    with pytest.raises(CorpusError, match="no sound analysis"):
+        Analysis.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 99},
+        {"segments": [{"start": 0}]},
+        {"source": None, "surplus": 1},
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    analysis = make_analysis(make_segment())
+    analysis.save(tmp_path)
+    content = {"version": 1, "segments": [], **change}
+    header = {"analysis": json.dumps(content)}
+    save_file(load_file(tmp_path / FILE), tmp_path / FILE, header)
+    with pytest.raises(CorpusError, match="do it again"):
+        Analysis.load(tmp_path)
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    segment = make_segment()
+    with pytest.raises(ValueError, match="likelihoods"):
+        replace(segment, likelihoods=segment.likelihoods[:, :1])
+    with pytest.raises(ValueError, match="regions"):
+        replace(segment, paths=segment.paths + 100)

@@ -1,0 +1,109 @@
+"""Captions chosen from an analysis: how many, which, in what order, and what they rest on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.pipeline.small_model import SENTENCES, TAGS, make_analysis, make_segment
+
+from densevidcap.data.content import list_content_words
+from densevidcap.pipeline.captions import choose_captions
+from densevidcap.pipeline.evidence import LEAST
+
+seeds = st.integers(0, 10_000)
+
+
+@settings(max_examples=30)
+@given(seed=seeds, k=st.integers(1, 8), diversity=st.floats(0, 2), shots=st.integers(1, 3))
+def test_k_different_captions_of_each_segment(
+    seed: int, k: int, diversity: float, shots: int
+) -> None:
+    segments = [make_segment(seed + n, start=4.0 * n) for n in range(shots)]
+    analysis = make_analysis(*segments)
+    captions = choose_captions(analysis, k, diversity)
+    for segment in segments:
+        own = [c.text for c in captions if segment.start <= c.start < segment.end]
+        assert len(set(own)) == len(own) == min(k, len(SENTENCES))
+    ranking = [caption.confidence for caption in captions]
+    assert ranking == sorted(ranking, reverse=True)
+    assert captions == choose_captions(analysis, k, diversity)
+
+
+@settings(max_examples=30)
+@given(seed=seeds, k=st.integers(1, 4))
+def test_without_diversity_the_best_are_chosen(seed: int, k: int) -> None:
+    segment = make_segment(seed)
+    captions = choose_captions(make_analysis(segment), k, diversity=0)
+    best = np.argsort(-segment.quality)[:k]
+    assert {caption.text for caption in captions} == {segment.sentences[place] for place in best}
+
+
+@settings(max_examples=30)
+@given(seed=seeds, k=st.integers(1, 3))
+def test_captions_have_region_sequences_of_their_own(seed: int, k: int) -> None:
+    segment = make_segment(seed, sequences=3)
+    captions = choose_captions(make_analysis(segment), k)
+    places = {text: place for place, text in enumerate(segment.sentences)}
+    ties = [
+        segment.likelihoods[places[caption.text]]
+        .tolist()
+        .index(np.float32(caption.log_probability))
+        for caption in captions
+    ]
+    assert len(set(ties)) == len(ties)
+    for caption, tie in zip(captions, ties, strict=True):
+        frames = list(caption.sequence.frames)
+        assert list(caption.sequence.regions) == segment.paths[tie][frames].tolist()
+        assert list(caption.sequence.times) == segment.times[frames].tolist()
+
+
+@settings(max_examples=30)
+@given(seed=seeds, support=st.floats(0, 1))
+def test_evidence_lies_on_the_caption_s_own_sequence(seed: int, support: float) -> None:
+    segments = make_segment(seed), make_segment(seed + 1, start=4.0)
+    for caption in choose_captions(make_analysis(*segments), 3, support=support):
+        segment = segments[caption.start >= 4]
+        found = [evidence.word for evidence in caption.evidence]
+        assert {*found, *caption.unsupported} == set(list_content_words(caption.text))
+        assert set(found) <= set(TAGS)
+        way = dict(zip(caption.sequence.frames, caption.sequence.regions, strict=True))
+        for evidence in caption.evidence:
+            assert way[evidence.frame] == evidence.region
+            assert evidence.box == segment.grid.box(evidence.region)
+            response = segment.respond(evidence.word)[evidence.frame % 4, evidence.region]
+            assert evidence.probability == response >= support
+
+
+def test_words_without_evidence_are_named() -> None:
+    segment = make_segment()
+    silent = replace(segment, probabilities=np.full_like(segment.probabilities, LEAST / 2))
+    for caption in choose_captions(make_analysis(silent)):
+        assert caption.evidence == ()
+        assert (caption.start, caption.end) == (0, 4)
+
+
+def test_a_caption_holds_where_its_words_are_shown() -> None:
+    segment = make_segment(frames=20, sentences=1)
+    shown = np.full_like(segment.probabilities, 0.01)
+    shown[5:12, :, segment.words.index("dog")] = 0.8
+    (caption,) = choose_captions(make_analysis(replace(segment, probabilities=shown)))
+    assert caption.start == pytest.approx(5, abs=2)
+    assert caption.end == pytest.approx(12, abs=2)
+
+
+def test_what_says_the_same_is_said_once() -> None:
+    segment = make_segment(sentences=3)
+    same = ("a dog chases a cat", "the cat chases the dog", "a man is running")
+    texts = {c.text for c in choose_captions(make_analysis(replace(segment, sentences=same)))}
+    assert len(texts) == 2
+
+
+def test_choosing_needs_no_network() -> None:
+    code = "import sys, densevidcap.pipeline.captions; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
