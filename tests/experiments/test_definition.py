@@ -39,6 +39,7 @@ def test_the_papers_tables_can_be_read_with_all_their_recipes(name: str) -> None
         (ABOUT + "[rows]\n", "'rows' must be a list: write [[rows]]"),
         (ABOUT + "[[rows]]\nmodel = 1\n", "[rows] has no 'model'"),
         (ABOUT + '[[claims]]\nbetter = "a"\nworse = "a"\n', "no row is called 'a'"),
+        (ABOUT.replace("single", "dense") + 'baseline = "a"\n', "no row is called 'a'"),
         (ABOUT + "[column]\n", "no section 'column'"),
     ],
 )

@@ -15,7 +15,7 @@ title = "Dense"
 kind = "dense"
 baseline = "OSR + ORE"
 """
-ORDERS = ("osr", "ore", "choice", "consensus", "likelihood", "evaluator", "random")
+ORDERS = ("osr", "ore", "choice", "consensus", "likelihood", "evaluator", "confidence", "random")
 DIVERSITY = """
 [about]
 title = "Diversity"
@@ -113,12 +113,12 @@ def test_diversity_and_its_price(studio: Studio) -> None:
 
 
 def test_what_cannot_be_run_is_told_in_a_line(studio: Studio) -> None:
-    studio.define("test", SINGLE.replace('kind = "single"', 'kind = "single"\nsplit = "test"'))
-    studio.define("order", DENSE + '[[rows]]\nname = "by length"\nsystem = "length"\n')
+    studio.define("split", SINGLE.replace('kind = "single"', 'kind = "single"\nsplit = "nowhere"'))
+    studio.define("order", DENSE + '[[rows]]\nname = "OSR + ORE"\nsystem = "length"\n')
     for name, kind, said in (
         ("none", CorpusError, f"{studio.definitions / 'none.toml'}: no such experiment"),
-        ("test", CorpusError, f"{studio.manifest}: no clip of split 'test' has captions"),
-        ("order", ModelError, "order: 'by length' has no order 'length'"),
+        ("split", CorpusError, f"{studio.manifest}: no clip of split 'nowhere' has captions"),
+        ("order", ModelError, "order: 'OSR + ORE' has no order 'length'"),
     ):
         failed = studio.run(name)
         assert isinstance(failed.exception, kind)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from densevidcap.artefacts import CARD, WEIGHTS, hash_file, read_card
+from densevidcap.artefacts import CARD, read_card
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, DenseVidCapWarning
@@ -70,11 +70,6 @@ class Bench:
     def references(self) -> dict[str, tuple[str, ...]]:
         return {record.id: record.captions for record in self.clips}
 
-    @property
-    def captioner(self) -> Path:
-        """The given model's."""
-        return self.places.model / "sentences"
-
     def find_words(self, recipe: str = "") -> Path:
         """The Lexical-FCN of that recipe, trained if it is not there yet; the model's if empty."""
         own = self.places.model / "words"
@@ -133,9 +128,8 @@ class Bench:
         )
         return {record.id: library.view(record.id) for record in self.clips}
 
-    def keep(self, what: str, model: Path) -> Path:
-        """A file for what a model said, which is another one if the model changes."""
-        version = hash_file(model / WEIGHTS)[:8]
+    def keep(self, what: str, version: str) -> Path:
+        """A file for what a model of that version said."""
         return self.places.out / "said" / f"{self.split}-{what}-{version}.json"
 
     def _recipe(self, name: str) -> Path:

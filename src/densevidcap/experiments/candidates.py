@@ -1,69 +1,95 @@
-"""All sentences that the given model finds for each measured clip, searched once and kept."""
+"""All that the given model finds for each measured clip, found once and kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
 from densevidcap.artefacts import write_json
 from densevidcap.data.text_files import read_json
 from densevidcap.experiments.bench import Bench
+from densevidcap.experiments.oracle import Pair
 from densevidcap.language.beams import BeamOptions
 from densevidcap.language.choosing import ChoiceOptions, choose
-from densevidcap.language.describer import Candidate, Describer
 from densevidcap.language.draws import DrawOptions
-
-DRAWS = DrawOptions(count=20)
+from densevidcap.language.views import ClipView
+from densevidcap.pipeline.candidates import keep_best
+from densevidcap.pipeline.captioner import DEFAULT_OPTIONS, DenseCaptioner
+from densevidcap.pipeline.confidence import rate
 
 
 @dataclass(frozen=True)
 class Found:
-    """The candidates of a clip."""
+    """S different sentences of a clip with K region-sequences."""
 
-    searched: Sequence[Candidate]
-    """By beams."""
-    pool: Sequence[Candidate]
-    """Drawn ones too."""
+    searched: Sequence[Pair]
+    """What beams found for each sequence."""
+    sentences: Sequence[str]
+    """(S,): the best of all, drawn ones too, to choose from."""
+    quality: Sequence[float]
+    """(S,): how well each agrees with all."""
+    likelihood: Sequence[float]
+    """(S,): log P(sentence | its sequence) after the length penalty."""
+    evaluation: Sequence[float]
+    """(S,): by the evaluator alone; empty if the model has none."""
+    confidence: Sequence[float]
+    """(S,): what the model itself ranks by."""
+    meanings: Sequence[Sequence[float]]
+    """(S, D)"""
+    likelihoods: Sequence[Sequence[float]]
+    """(S, K): log P(sentence | sequence)."""
+
+    def choose(self, options: ChoiceOptions) -> list[int]:
+        """Places of the sentences that are said, in order of choice."""
+        chosen = choose(
+            self.sentences,
+            np.array(self.quality),
+            np.array(self.meanings),
+            np.array(self.likelihoods),
+            options,
+        )
+        return [choice.place for choice in chosen]
 
 
-def find_candidates(bench: Bench, describer: Describer) -> dict[str, Found]:
+def find_candidates(bench: Bench) -> dict[str, Found]:
     """Read from the folder of runs, or found and written there."""
-    captioner = bench.captioner
-    path = bench.keep("candidates", captioner)
+    model = DenseCaptioner.load(bench.places.model)
+    path = bench.keep("candidates", model.version)
     if not path.exists():
-        views = bench.view(captioner, bench.find_words())
+        views = bench.view(bench.places.model / "sentences", bench.find_words())
         bench.watcher.start("finding candidates", len(views))
         found = {}
         for clip, view in views.items():
-            searched = describer.propose(view, BeamOptions())
-            pool = describer.propose(view, BeamOptions(), DRAWS)
-            found[clip] = [[_pack(each) for each in ones] for ones in (searched, pool)]
+            found[clip] = asdict(_find(model, view))
             bench.watcher.advance()
         write_json(path, found)
-    return {
-        clip: Found(*([_unpack(row) for row in rows] for rows in lists))
-        for clip, lists in read_json(path).items()
-    }
+    return _load(path)
 
 
-def choose_sentences(
-    describer: Describer, candidates: Sequence[Candidate], options: ChoiceOptions
-) -> list[Candidate]:
-    """Those that are said of a clip, in order of choice."""
-    quality, meanings = describer.rate(candidates), describer.place(candidates)
-    texts = [describer.say(candidate.words) for candidate in candidates]
-    nowhere = np.zeros((len(texts), 1))
-    chosen = choose(texts, quality, meanings, nowhere, options)
-    return [candidates[choice.place] for choice in chosen]
+def _find(model: DenseCaptioner, view: ClipView) -> Found:
+    """As the pipeline does it, with its settings."""
+    describer, options = model.describer, DEFAULT_OPTIONS
+    beams, draws = BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
+    kept, agreement = keep_best(
+        describer.propose(view, beams, draws), describer, options.candidates
+    )
+    sentences = [describer.say(each.words) for each in kept]
+    sequences = [each.sequence for each in kept]
+    evaluator = model.evaluator
+    return Found(
+        [(each.sequence, describer.say(each.words)) for each in describer.propose(view, beams)],
+        sentences,
+        agreement.tolist(),
+        [each.score for each in kept],
+        [] if evaluator is None else evaluator.score(view, sentences, sequences).tolist(),
+        rate(evaluator, view, sentences, agreement).tolist(),
+        describer.place(kept).tolist(),
+        describer.compare(view, [each.words for each in kept]).tolist(),
+    )
 
 
-def _pack(candidate: Candidate) -> list[Any]:
-    return [candidate.sequence, candidate.words, candidate.score, candidate.log_probability]
-
-
-def _unpack(row: list[Any]) -> Candidate:
-    sequence, words, score, log_probability = row
-    return Candidate(sequence, tuple(words), score, log_probability)
+def _load(path: Path) -> dict[str, Found]:
+    return {clip: Found(**content) for clip, content in read_json(path).items()}

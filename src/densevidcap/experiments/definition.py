@@ -24,7 +24,7 @@ class About:
     split: str = "validate"
     """Of the clips that are measured."""
     baseline: str = ""
-    """The row that others are given in percent of."""
+    """Of dense captions: the row that others are given in percent of."""
     notes: tuple[str, ...] = ()
     """For the report: what a reader must know to compare us with the paper."""
 
@@ -74,9 +74,11 @@ class Experiment:
             tuple(_build(path, "claims", Claim, one) for one in _list(path, tables, "claims")),
         )
         names = {row.name for row in experiment.rows}
-        for claim in experiment.claims:
-            if missing := {claim.better, claim.worse} - names:
-                raise ModelError(f"{path}: [claims] no row is called '{missing.pop()}'")
+        named = {name for claim in experiment.claims for name in (claim.better, claim.worse)}
+        if experiment.about.kind == "dense":
+            named.add(experiment.about.baseline)
+        if missing := sorted(named - names):
+            raise ModelError(f"{path}: no row is called '{missing[0]}'")
         return experiment
 
 

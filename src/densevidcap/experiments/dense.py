@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -11,21 +11,19 @@ from densevidcap.errors import ModelError
 from densevidcap.evaluation.captions import CaptionScorer
 from densevidcap.evaluation.dense import PAPER_METRICS, TOPS, Ranked, fill, list_ranks
 from densevidcap.experiments.bench import Bench
-from densevidcap.experiments.candidates import choose_sentences, find_candidates
-from densevidcap.experiments.definition import Experiment
-from densevidcap.experiments.oracle import associate, judge, rank_by_worth
-from densevidcap.experiments.orders import ORDERS, Scene, rank
+from densevidcap.experiments.candidates import Found, find_candidates
+from densevidcap.experiments.definition import Experiment, Row
+from densevidcap.experiments.oracle import Pair, associate, judge
+from densevidcap.experiments.orders import ORDERS, rank
 from densevidcap.experiments.results import Figures, Finding, Line, Outcome, Table
 from densevidcap.experiments.single import COLUMNS
 from densevidcap.language.choosing import ChoiceOptions
-from densevidcap.language.describer import Describer
-from densevidcap.rerank.evaluator import Evaluator
 
 ORACLES = ("osr", "ore")
 
 Rankings = Mapping[str, Ranked]
 """For each metric its own, since an oracle ranks by the metric."""
-Precision = Mapping[int, tuple[float, ...]]
+Precision = Mapping[int, Figures]
 """By how many top sentences: each metric of the paper, in percent."""
 
 
@@ -34,20 +32,17 @@ def compare_dense(bench: Bench, experiment: Experiment) -> Outcome:
     for row in experiment.rows:
         if row.system not in (*ORACLES, *ORDERS):
             raise ModelError(f"{experiment.name}: '{row.name}' has no order '{row.system}'")
-    describer = Describer.load(bench.captioner)
-    clips = _describe(bench, describer, max(row.said for row in experiment.rows))
+    clips = find_candidates(bench)
     with CaptionScorer(bench.references) as scorer:
         bench.watcher.start("scoring", len(experiment.rows))
         precision = {}
         for row in experiment.rows:
-            said = {clip: scene.say(row.said) for clip, scene in clips.items()}
-            rankings = _rank(row.system, scorer, said)
-            precision[row.name] = average_precision(scorer, rankings)
+            precision[row.name] = average_precision(scorer, _rank(row, clips, scorer))
             bench.watcher.advance()
-    tables = [_tabulate(experiment, precision, number) for number in range(len(TOPS))]
+    tables = (_tabulate(experiment, precision, number) for number in range(len(TOPS)))
     return Outcome(
         tuple(chain.from_iterable(tables)),
-        tuple(Finding(one.better, one.worse) for one in experiment.claims),
+        tuple(Finding(claim.better, claim.worse) for claim in experiment.claims),
     )
 
 
@@ -61,39 +56,27 @@ def average_precision(scorer: CaptionScorer, rankings: Rankings) -> Precision:
     return {top: tuple(float(np.mean(ranks[:top])) for ranks in by_metric) for top in TOPS}
 
 
-def _describe(bench: Bench, describer: Describer, count: int) -> dict[str, Scene]:
-    """So many sentences of each clip, and all that they were chosen from."""
-    evaluator = Evaluator.load(bench.places.model / "evaluator")
-    found = find_candidates(bench, describer)
-    views = bench.view(bench.captioner, bench.find_words())
-    bench.watcher.start("choosing sentences", len(found))
-    scenes = {}
-    for number, (clip, candidates) in enumerate(found.items()):
-        said = choose_sentences(describer, candidates.pool, ChoiceOptions(k=count))
-        scenes[clip] = Scene(number, views[clip], candidates, said, describer, evaluator)
-        bench.watcher.advance()
-    return scenes
-
-
-def _rank(system: str, scorer: CaptionScorer, scenes: Mapping[str, Scene]) -> Rankings:
-    if system in ORACLES:
-        return _ask_oracle(system, scorer, scenes)
-    ranked = {clip: rank(scene, system) for clip, scene in scenes.items()}
+def _rank(row: Row, clips: Mapping[str, Found], scorer: CaptionScorer) -> Rankings:
+    if row.system == "osr":
+        return _ask_oracle({clip: found.searched for clip, found in clips.items()}, scorer)
+    options = ChoiceOptions(k=row.said)
+    order = "choice" if row.system == "ore" else row.system
+    ranked = {
+        clip: rank(found, found.choose(options), order, seed)
+        for seed, (clip, found) in enumerate(clips.items())
+    }
+    if row.system == "ore":
+        # Each goes with what it was said of: only the order is the oracle's.
+        return _ask_oracle({clip: [*enumerate(said)] for clip, said in ranked.items()}, scorer)
     return dict.fromkeys(PAPER_METRICS, ranked)
 
 
-def _ask_oracle(oracle: str, scorer: CaptionScorer, scenes: Mapping[str, Scene]) -> Rankings:
-    """OSR + ORE of what the beams found for each sequence, or ORE of what is said."""
-    pairs = {
-        clip: scene.pair(scene.found.searched if oracle == "osr" else scene.said)
-        for clip, scene in scenes.items()
-    }
-    worth = judge(scorer, {clip: [text for _, text in found] for clip, found in pairs.items()})
-    order = associate if oracle == "osr" else rank_by_worth
+def _ask_oracle(pairs: Mapping[str, Sequence[Pair]], scorer: CaptionScorer) -> Rankings:
+    worth = judge(scorer, {clip: [text for _, text in of_clip] for clip, of_clip in pairs.items()})
     return {
         metric: {
-            clip: order(found, {text: scores[metric] for text, scores in worth[clip].items()})
-            for clip, found in pairs.items()
+            clip: associate(of_clip, {text: each[metric] for text, each in worth[clip].items()})
+            for clip, of_clip in pairs.items()
         }
         for metric in PAPER_METRICS
     }
@@ -107,23 +90,18 @@ def _tabulate(
     The paper's figures of both tops follow each other in a row.
     """
     top, width = TOPS[number], len(PAPER_METRICS)
-    printed = {row.name: row.paper[number * width :][:width] for row in experiment.rows}
-    ours = {row.name: precision[row.name][top] for row in experiment.rows}
-    baseline = experiment.about.baseline
-
-    def line(name: str, share: bool) -> Line:
-        if not share:
-            return Line(name, ours[name], printed[name])
-        return Line(
-            name, _relate(ours[name], ours[baseline]), _relate(printed[name], printed[baseline])
-        )
-
-    absolute, relative = (
-        tuple(line(row.name, share) for row in experiment.rows) for share in (False, True)
+    absolute = tuple(
+        Line(row.name, precision[row.name][top], row.paper[number * width :][:width])
+        for row in experiment.rows
+    )
+    (base,) = (line for line in absolute if line.name == experiment.about.baseline)
+    relative = tuple(
+        Line(line.name, _relate(line.ours, base.ours), _relate(line.paper, base.paper))
+        for line in absolute
     )
     return (
         Table(f"Averaged precision of the top {top}", COLUMNS, absolute),
-        Table(f"The same in percent of {baseline}", COLUMNS, relative),
+        Table(f"The same in percent of {base.name}", COLUMNS, relative),
     )
 
 

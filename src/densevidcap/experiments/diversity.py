@@ -15,13 +15,12 @@ from densevidcap.evaluation.diversity import cluster, diversity
 from densevidcap.evaluation.null import diversity_at_equal_cider
 from densevidcap.evaluation.report import DenseReport, measure_density
 from densevidcap.experiments.bench import Bench
-from densevidcap.experiments.candidates import choose_sentences, find_candidates
+from densevidcap.experiments.candidates import find_candidates
 from densevidcap.experiments.definition import Experiment
 from densevidcap.experiments.results import Curve, Finding, Line, Outcome, Picture, Table
 from densevidcap.experiments.single import COLUMNS
 from densevidcap.fits import HELD_OUT
 from densevidcap.language.choosing import ChoiceOptions
-from densevidcap.language.describer import Describer
 
 CLUSTERS = tuple(range(2, 11))
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -85,20 +84,14 @@ def _mean(clips: Sequence[Array]) -> float:
 
 def _choose(bench: Bench) -> dict[float, Ranked]:
     """Ten sentences a clip by each weight of diversity."""
-    describer = Describer.load(bench.captioner)
-    found = find_candidates(bench, describer)
-    bench.watcher.start("choosing sentences", len(WEIGHTS))
+    clips = find_candidates(bench)
     chosen: dict[float, Ranked] = {}
     for weight in WEIGHTS:
         options = ChoiceOptions(diversity=weight)
         chosen[weight] = {
-            clip: [
-                describer.say(each.words)
-                for each in choose_sentences(describer, of_clip.pool, options)
-            ]
-            for clip, of_clip in found.items()
+            clip: [found.sentences[place] for place in found.choose(options)]
+            for clip, found in clips.items()
         }
-        bench.watcher.advance()
     return chosen
 
 

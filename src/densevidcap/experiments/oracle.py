@@ -27,13 +27,8 @@ def judge(scorer: CaptionScorer, sentences: Ranked) -> Worth:
     }
 
 
-def rank_by_worth(pairs: Sequence[Pair], worth: Mapping[str, float]) -> list[str]:
-    """ORE: the sentences sorted by what each is worth."""
-    return sorted((sentence for _, sentence in pairs), key=lambda sentence: -worth[sentence])
-
-
 def associate(pairs: Sequence[Pair], worth: Mapping[str, float]) -> list[str]:
-    """OSR + ORE: of the sentences found for each region-sequence, the one that is worth most.
+    """For each region-sequence the sentence that is worth most (OSR), the best first (ORE).
 
     The best pairs are made first, and no sentence is given twice: ten sequences
     that share one good sentence do not say ten good ones.

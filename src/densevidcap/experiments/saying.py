@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from densevidcap.artefacts import write_json
+from densevidcap.artefacts import WEIGHTS, hash_file, write_json
 from densevidcap.data.text_files import read_json
 from densevidcap.experiments.bench import Bench
-from densevidcap.experiments.candidates import choose_sentences, find_candidates
+from densevidcap.experiments.candidates import find_candidates
 from densevidcap.experiments.definition import Known, Row
 from densevidcap.language.beams import BeamOptions
 from densevidcap.language.category import mark_category
@@ -22,7 +22,8 @@ def say(bench: Bench, row: Row) -> dict[str, str]:
     if row.system == "model":
         return _say_by_model(bench)
     captioner = bench.find_captioner(row.system, row.words)
-    path = bench.keep(f"{captioner.name}-{row.category}", captioner)
+    version = hash_file(captioner / WEIGHTS)[:12]
+    path = bench.keep(f"{captioner.name}-{row.category}", version)
     if not path.exists():
         describer = Describer.load(captioner)
         views = bench.view(captioner, bench.find_words(row.words))
@@ -38,11 +39,10 @@ def say(bench: Bench, row: Row) -> dict[str, str]:
 
 def _say_by_model(bench: Bench) -> dict[str, str]:
     """The first choice of all that it finds."""
-    describer = Describer.load(bench.captioner)
     first = ChoiceOptions(k=1)
     return {
-        clip: describer.say(choose_sentences(describer, found.pool, first)[0].words)
-        for clip, found in find_candidates(bench, describer).items()
+        clip: found.sentences[found.choose(first)[0]]
+        for clip, found in find_candidates(bench).items()
     }
 
 
