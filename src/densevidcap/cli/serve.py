@@ -80,12 +80,16 @@ def command(
             timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
-        sock = config.bind_socket()
-        address = f"http://{_in_url(host)}:{sock.getsockname()[1]}/"
-        click.echo(address if token is None else f"{address}?token={token}")
+        door = config.bind_socket()
+        # From now on a visitor who comes too early waits.
+        door.listen()
+        address = f"http://{_in_url(host)}:{door.getsockname()[1]}/"
+        if token is not None:
+            address += f"?token={token}"
+        click.echo(address)
         if opening:
-            click.launch(address if token is None else f"{address}?token={token}")
-        server.run([sock])
+            click.launch(address)
+        server.run([door])
 
 
 def _in_url(host: str) -> str:

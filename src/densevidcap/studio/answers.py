@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 from pydantic import BaseModel, Field
 
+from densevidcap.data.content import list_content_words
 from densevidcap.drawing.colours import colour_of
 from densevidcap.export.json_file import to_dict
 from densevidcap.export.lanes import assign_lanes
@@ -34,6 +35,7 @@ class Facts(BaseModel):
     formats: dict[str, str] = Field(description="Of exports: name to the ending of files.")
     limits: str = Field(description="Which clips fit, for people.")
     max_bytes: int
+    max_days: float = Field(description="How long clips are kept.")
 
 
 class Result(BaseModel):
@@ -41,12 +43,12 @@ class Result(BaseModel):
 
     captions: dict[str, Any] = Field(description="As in `.json` exports (see their schema).")
     colours: list[str] = Field(description="Of each caption, the same as in exports.")
-    words: list[str] = Field(description="Words of the sentences that have a heat map.")
+    words: list[str] = Field(description="Content words of the sentences that have a heat map.")
 
     @classmethod
     def of(cls, captions: DenseCaptions, segments: Iterable[Segment] = ()) -> Result:
         lexicon = {word for segment in segments for word in segment.words}
-        said = {word for caption in captions for word in caption.text.split()}
+        said = {word for caption in captions for word in list_content_words(caption.text)}
         return cls(
             captions=to_dict(captions),
             colours=[
@@ -62,6 +64,7 @@ class HeatMap(BaseModel):
 
     word: str
     peak: float = Field(description="The strongest P(word | region): full glow.")
+    peak_time: float = Field(description="Seconds of the frame that has it.")
     times: list[float] = Field(description="Seconds of the frames that were looked at.")
     picture: str = Field(
         description="A PNG as data URL: a tile for each frame, below each other, to be laid over"
@@ -82,6 +85,7 @@ class HeatMap(BaseModel):
         return cls(
             word=word,
             peak=peak,
+            peak_time=float(segment.times[responses.max(axis=1).argmax()]),
             times=segment.times.tolist(),
             picture=f"data:image/png;base64,{b64encode(file.getvalue()).decode()}",
         )

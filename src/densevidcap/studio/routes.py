@@ -23,7 +23,7 @@ from densevidcap.pipeline.captions import choose_captions
 from densevidcap.studio import tasks
 from densevidcap.studio.answers import Facts, Fault, HeatMap, Result
 from densevidcap.studio.jobs import Job
-from densevidcap.studio.limits import MEBIBYTE
+from densevidcap.studio.limits import DAY, MEBIBYTE
 from densevidcap.studio.studio import Studio
 from densevidcap.studio.uploads import clean_name, collect, parse_captions, receive
 
@@ -60,6 +60,7 @@ def tell_facts(studio: Open) -> Facts:
         formats=ENDINGS,
         limits=studio.limits.describe(),
         max_bytes=studio.limits.max_bytes,
+        max_days=studio.limits.max_age / DAY,
     )
 
 

@@ -44,7 +44,7 @@ class Shelter:
         # A pool waits for its task at exit, however long that takes; a process can be ended.
         for process in list((self._pool._processes or {}).values()):
             process.kill()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
 
     def _renew(self) -> None:
         self.close()

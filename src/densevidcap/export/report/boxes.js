@@ -24,10 +24,11 @@ export function wipe(canvas) {
 /* The boxes of these tracks at that time, each with its number. */
 export function drawBoxes(pen, tracks, time) {
   const held = tracks.filter((track) => holds(track, time));
-  // Boxes in the same place lie inside each other, and their numbers side by side.
+  // Boxes in the same place lie inside each other.
   const corners = held.map((track, slot) =>
     outline(pen, boxAt(track, time), track.colour, (2 + slot * 3) * devicePixelRatio));
-  held.forEach((track, slot) => label(pen, corners[slot], track.rank + 1, slot, track.colour));
+  const taken = [];
+  held.forEach((track, slot) => taken.push(label(pen, corners[slot], track, taken)));
 }
 
 /* A region that was asked for, inside the box of its caption. */
@@ -54,15 +55,19 @@ function outline(pen, [left, top, right, bottom], colour, inset, dash = []) {
   return place;
 }
 
-function label(pen, [left, top], number, slot, colour) {
+/* The number of a track at a corner, or beside those of others that are there. */
+function label(pen, [left, top], { rank, colour }, taken) {
   const side = Math.max(16 * devicePixelRatio, pen.canvas.height / 22);
   pen.font = `700 ${side * 0.72}px system-ui, sans-serif`;
-  const width = Math.max(side, pen.measureText(number).width + side * 0.5);
-  const x = left + slot * width;
+  const width = Math.max(side, pen.measureText(rank + 1).width + side * 0.5);
+  const touches = (other) => Math.abs(other.x - x) < width && Math.abs(other.y - top) < side;
+  let x = left;
+  while (taken.some(touches)) x += width / 4;
   pen.fillStyle = colour;
   pen.fillRect(x, top, width, side);
   pen.fillStyle = "#16141f";
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  pen.fillText(number, x + width / 2, top + side / 2);
+  pen.fillText(rank + 1, x + width / 2, top + side / 2);
+  return { x, y: top };
 }

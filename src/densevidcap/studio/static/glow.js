@@ -5,15 +5,15 @@ import { ask, clipUrl } from "./api.js";
 export class Glow {
   static async load(id, word, time) {
     const query = new URLSearchParams({ word, time });
-    const { times, picture, peak } = await ask(clipUrl(id, `/heatmap?${query}`));
+    const { times, picture, ...peak } = await ask(clipUrl(id, `/heatmap?${query}`));
     const tiles = new Image();
     tiles.src = picture;
     await tiles.decode();
-    return new Glow(word, peak, times, tiles);
+    return new Glow(peak, times, tiles);
   }
 
-  constructor(word, peak, times, tiles) {
-    Object.assign(this, { word, peak, times, tiles });
+  constructor({ peak, peak_time }, times, tiles) {
+    Object.assign(this, { peak, time: peak_time, times, tiles });
   }
 
   /* Even passage from one tile to the next. */

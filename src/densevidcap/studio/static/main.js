@@ -17,7 +17,7 @@ const choice = new Choice(facts.formats, (result) => viewer.show(result), fail);
 let leave = () => {}; // ends what the view before was doing
 
 offerThemes(byId("theme"));
-byId("limits").textContent = `Up to ${facts.limits}. Nothing leaves this machine's studio.`;
+byId("limits").textContent = `Up to ${facts.limits}; kept for ${facts.max_days} days.`;
 takeFiles(
   {
     drop: byId("drop"),

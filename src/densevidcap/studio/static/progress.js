@@ -4,6 +4,7 @@ const STAGES = {
   upload: "Sending the clip",
   waiting: "Waiting for its turn",
   film: "Making it playable here",
+  shots: "Finding its shots",
   frames: "Picking frames",
   words: "Looking for words in every region",
   regions: "Following regions through time",

@@ -1,6 +1,6 @@
 /* A result on the screen: the video, its sentences and its timeline move as one. */
 
-import { ask, clipUrl } from "./api.js";
+import { Controls } from "./controls.js";
 import { Glow } from "./glow.js";
 import { Player } from "./player.js";
 import { Sentences } from "./sentences.js";
@@ -13,8 +13,10 @@ export class Viewer {
   #timeline;
   #sentences;
   #video = byId("video");
+  #controls;
   #captions = [];
   #chosen = null; // rank of the sentence that was clicked on
+  #glowing = null; // the word whose heat map is asked for or shown
   #id = null; // of a clip on the server, null for a local file
 
   constructor() {
@@ -23,9 +25,11 @@ export class Viewer {
     });
     this.#sentences = new Sentences(byId("sentences"), byId("sentence-template"));
     this.#player = new Player(this.#video, byId("canvas"), (time) => {
+      this.#controls.follow(time);
       this.#timeline.follow(time);
       this.#sentences.follow(time);
     });
+    this.#controls = new Controls(this.#video, this.#player);
     for (const part of [byId("sentences"), byId("timeline")]) this.#listen(part);
     document.addEventListener("keydown", (event) => this.#press(event));
   }
@@ -50,6 +54,7 @@ export class Viewer {
     }));
     this.#sentences.show(this.#captions, colours, words);
     this.#timeline.show(this.#captions, colours, captions.duration);
+    this.#controls.show(captions.duration);
     this.#player.show(tracks);
     this.#choose(null);
     this.#dim();
@@ -103,8 +108,6 @@ export class Viewer {
     this.#sentences.isolate(rank, this.#chosen);
   }
 
-  #glowing = null;
-
   async #light(word, time) {
     if (word === this.#glowing) {
       this.#dim();
@@ -114,15 +117,19 @@ export class Viewer {
     const glow = await Glow.load(this.#id, word, time);
     if (word !== this.#glowing) return;
     this.#player.glow(glow);
+    // A picture that stands still may as well be the one that shows most.
+    if (this.#video.paused) this.#video.currentTime = glow.time;
     this.#sentences.markWord(word);
+    byId("screen").classList.add("glowing");
     byId("glow").textContent =
-      `“${word}” glows where it is seen; brightest: ${Math.round(100 * glow.peak)} % sure`;
+      `“${word}” glows where it is seen, at most ${Math.round(100 * glow.peak)} %`;
   }
 
   #dim() {
     this.#glowing = null;
     this.#player.glow(null);
     this.#sentences.markWord(null);
+    byId("screen").classList.remove("glowing");
     byId("glow").textContent = "";
   }
 

@@ -1,0 +1,33 @@
+"""One studio with a small model, for all tests that do not harm it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.studio.running import RunningStudio, run_studio
+from tests.studio.small_model import write_clip, write_model
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("studio-model"))
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_clip(tmp_path_factory.mktemp("studio-clip") / "square.mp4")
+
+
+@pytest.fixture(scope="session")
+def studio(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStudio]:
+    data = tmp_path_factory.mktemp("studio-data")
+    with run_studio(data, model, ["--max-minutes", "1", "--max-mib", "8"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def done(studio: RunningStudio, clip: Path) -> str:
+    """The id of a clip with captions."""
+    return studio.caption(clip)

@@ -1,0 +1,68 @@
+"""A whole model of a few units, and a clip in which something moves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import torch
+from av.video.frame import VideoFrame
+from tests.lexical.small_world import make_model
+
+from densevidcap.data.lexicon import Lexicon, LexiconEntry
+from densevidcap.data.lsa import LatentSpace
+from densevidcap.data.text import Vocabulary
+from densevidcap.language.captioner import Captioner, CaptionerOptions
+from densevidcap.language.fitting import MEANING, PHRASES
+from densevidcap.language.phrases import Phrases
+
+SENTENCES = (
+    "a dog runs on grass",
+    "two cats sleep near a car",
+    "a man plays a guitar",
+    "a woman drives a red car",
+    "people dance in a street",
+)
+SIZE = (320, 240)
+
+
+def write_model(folder: Path) -> Path:
+    """With ImageNet's eyes and random words and sentences: the same ones every time."""
+    words = sorted({word for sentence in SENTENCES for word in sentence.split()})
+    lexicon = Lexicon(LexiconEntry(word, 99, 9, "NOUN") for word in words)
+    make_model(lexicon).save(folder / "words", {"licence": "Apache-2.0"})
+    torch.manual_seed(0)
+    options = CaptionerOptions(hidden=16, embedding=8, frame_streams={"regions": 1280})
+    captioner = Captioner(Vocabulary.build(SENTENCES), options)
+    for parameter in captioner.parameters():
+        # Larger than at the start of a training, so that every region has its own sentence.
+        torch.nn.init.normal_(parameter, std=0.6)
+    sentences = folder / "sentences"
+    sentences.mkdir()
+    # Twice, because words of a single sentence have no place in the space.
+    LatentSpace.fit(SENTENCES * 2).save(sentences / MEANING)
+    Phrases.count([SENTENCES]).save(sentences / PHRASES)
+    captioner.eval().save(sentences, {"licence": "Apache-2.0"}, files=(MEANING, PHRASES))
+    return folder
+
+
+def write_clip(path: Path, seconds: float = 4.0, codec: str = "libx264") -> Path:
+    """A bright square on its way from the left to the right, over stripes."""
+    count = round(10 * seconds)
+    width, height = SIZE
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=10)
+        stream.width, stream.height = SIZE
+        stream.pix_fmt = "yuv420p"
+        for index in range(count):
+            image = np.full((height, width, 3), 40, np.uint8)
+            image[:, ::16] = (20, 90, 40)
+            left = round((width - 80) * index / max(1, count - 1))
+            image[80:160, left : left + 80] = (250, 200, 40)
+            frame = VideoFrame.from_ndarray(image)
+            frame.pts, frame.time_base = index, Fraction(1, 10)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    return path

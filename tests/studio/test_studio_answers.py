@@ -1,0 +1,102 @@
+"""What the server answers, asked as a script would."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from urllib.request import urlopen
+
+import jsonschema
+import numpy as np
+import pytest
+from PIL import Image
+from tests.data.made_clips import encode_picture, paint, write_gif
+from tests.studio.running import RunningStudio
+from tests.studio.small_model import write_clip
+
+from densevidcap.export import ENDINGS, SCHEMA, find_format
+
+
+def test_a_result_is_what_the_schema_says(studio: RunningStudio, done: str) -> None:
+    result = studio.client.get(f"/api/clips/{done}/result", params={"k": 3}).json()
+    jsonschema.validate(result["captions"], json.loads(SCHEMA.read_text()))
+    assert result["captions"]["source"] == "square.mp4"
+    assert len(result["captions"]["captions"]) == len(result["colours"]) == 3
+
+
+def test_fewer_sentences_and_no_diversity_are_a_new_choice(
+    studio: RunningStudio, done: str
+) -> None:
+    def ask(k: int, diversity: float) -> list[str]:
+        return [caption["text"] for caption in studio.captions(done, k=k, diversity=diversity)]
+
+    assert len(ask(1, 0.4)) == 1
+    assert any(set(ask(k, 0.0)) != set(ask(k, 1.0)) for k in range(2, 9))
+    assert ask(5, 0.4) == ask(5, 0.4)
+
+
+def test_a_heat_map_has_a_tile_for_each_frame_that_was_looked_at(
+    studio: RunningStudio, done: str
+) -> None:
+    word = studio.client.get(f"/api/clips/{done}/result").json()["words"][0]
+    heat = studio.client.get(f"/api/clips/{done}/heatmap", params={"word": word}).json()
+    unknown = studio.client.get(f"/api/clips/{done}/heatmap", params={"word": "xylophone"})
+    with urlopen(heat["picture"]) as file:
+        picture = Image.open(BytesIO(file.read()))
+    assert picture.height % len(heat["times"]) == 0
+    assert heat["peak_time"] in heat["times"]
+    # The strongest place of the clip is the most opaque one.
+    assert np.asarray(picture)[..., 3].max() > 180
+    assert (unknown.status_code, "xylophone" in unknown.text) == (404, True)
+
+
+@pytest.mark.parametrize("kind", ENDINGS)
+def test_each_format_can_be_downloaded(studio: RunningStudio, done: str, kind: str) -> None:
+    answer = studio.client.get(f"/api/clips/{done}/export/{kind}").raise_for_status()
+    name = answer.headers["content-disposition"].partition('filename="')[2].rstrip('"')
+    assert name == f"square.mp4{ENDINGS[kind]}"
+    assert answer.content
+    assert str(studio.data) not in answer.text
+    assert find_format(Path(name)) == kind
+
+
+def test_progress_comes_as_events_until_the_end(studio: RunningStudio, clip: Path) -> None:
+    key = studio.post(clip).json()["id"]
+    with studio.client.stream("GET", f"/api/clips/{key}/events") as events:
+        jobs = [json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: ")]
+    assert jobs[-1]["state"] == "done"
+    assert [job["share"] for job in jobs] == sorted(job["share"] for job in jobs)
+
+
+@pytest.mark.parametrize("kind", ["avi", "gif", "png"])
+def test_what_browsers_do_not_play_becomes_a_film(
+    studio: RunningStudio, tmp_path: Path, kind: str
+) -> None:
+    clip = tmp_path / f"clip.{kind}"
+    if kind == "avi":
+        write_clip(clip, 1, "mpeg4")
+    elif kind == "gif":
+        write_gif(clip)
+    else:
+        clip.write_bytes(encode_picture(paint(0, 1)))
+    key = studio.caption(clip)
+    film = studio.client.get(f"/api/clips/{key}/footage", headers={"Range": "bytes=4-7"})
+    assert (film.status_code, film.headers["content-type"]) == (206, "video/mp4")
+    assert film.content == b"ftyp"
+
+
+def test_a_result_made_earlier_is_read_again(studio: RunningStudio, done: str) -> None:
+    saved = studio.client.get(f"/api/clips/{done}/export/json").content
+    result = studio.client.get(f"/api/clips/{done}/result").json()
+    again = studio.client.post("/api/results", content=saved).raise_for_status().json()
+    assert again["captions"] == result["captions"]
+    assert again["colours"] == result["colours"]
+
+
+def test_a_deleted_clip_leaves_nothing(studio: RunningStudio, clip: Path) -> None:
+    key = studio.caption(clip)
+    assert studio.client.delete(f"/api/clips/{key}").status_code == 204
+    for part in ("", "/result", "/events", "/footage", "/export/json", "/heatmap?word=a"):
+        assert studio.client.get(f"/api/clips/{key}{part}").status_code == 404
+    assert not (studio.data / "clips" / key).exists()
