@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.data.made_clips import write_folder, write_video
 from tests.data.test_shots import write_scenes
@@ -75,11 +74,12 @@ def test_a_single_picture_has_captions(model: DenseCaptioner, tmp_path: Path) ->
     assert {(caption.start, caption.end) for caption in captions} == {(0.0, 1.0)}
 
 
-def test_without_an_evaluator_agreement_is_the_confidence(tmp_path: Path) -> None:
+def test_without_an_evaluator_confidence_goes_by_agreement(tmp_path: Path) -> None:
     model = densevidcap.load(write_model(tmp_path / "plain", evaluator=False))
     clip = open_clip(write_folder(tmp_path / "pictures", 3))
     (segment,) = model.analyse(clip, FEW).segments
-    np.testing.assert_allclose(segment.confidence, segment.quality.clip(0, 1))
+    assert not segment.fit.any()
+    assert segment.confidence.tolist() == sorted(segment.confidence.tolist(), reverse=True)
 
 
 def test_long_clips_are_cut_and_long_shots_divided(tmp_path: Path) -> None:

@@ -51,6 +51,8 @@ class Segment:
     """(S, K): log P(sentence | sequence)."""
     quality: FloatArray
     """(S,), 0 to 1: how well each agrees with all that was found."""
+    fit: FloatArray
+    """(S,), -1 to 1: the evaluator's score, 0 without one."""
     confidence: FloatArray
     """(S,), 0 to 1."""
     meanings: FloatArray
@@ -65,6 +67,7 @@ class Segment:
             "paths": (K, T),
             "likelihoods": (S, K),
             "quality": (S,),
+            "fit": (S,),
             "confidence": (S,),
             "meanings": (S, D),
         }
@@ -86,7 +89,16 @@ class Segment:
         return self.probabilities[:, :, self.words.index(word)].astype(np.float32)
 
 
-ARRAYS = ("times", "probabilities", "paths", "likelihoods", "quality", "confidence", "meanings")
+ARRAYS = (
+    "times",
+    "probabilities",
+    "paths",
+    "likelihoods",
+    "quality",
+    "fit",
+    "confidence",
+    "meanings",
+)
 """Those fields of a segment; the others are kept as JSON."""
 
 

@@ -24,7 +24,7 @@ from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.pipeline.candidates import keep_best
 from densevidcap.pipeline.captions import choose_captions
-from densevidcap.pipeline.confidence import rate
+from densevidcap.pipeline.ranking import Ranking
 from densevidcap.pipeline.segments import cut, sample_segment
 from densevidcap.records import DenseCaptions, Frames
 from densevidcap.regions import SequenceOptions, generate_sequences
@@ -65,6 +65,8 @@ class AnalysisOptions:
 
 
 DEFAULT_OPTIONS = AnalysisOptions()
+RANKING = "ranking.json"
+UNCALIBRATED = Ranking()
 
 
 class DenseCaptioner:
@@ -75,10 +77,12 @@ class DenseCaptioner:
         words: LexicalFCN,
         describer: Describer,
         evaluator: Evaluator | None = None,
+        ranking: Ranking = UNCALIBRATED,
         name: str = "unnamed",
         version: str = "",
     ) -> None:
-        self.words, self.describer, self.evaluator = words, describer, evaluator
+        self.words, self.describer = words, describer
+        self.evaluator, self.ranking = evaluator, ranking
         self.name, self.version = name, version
         self._inputs = _count_inputs(describer, evaluator)
         widths = {*describer.captioner.options.frame_streams.values()}
@@ -89,7 +93,8 @@ class DenseCaptioner:
     def load(cls, folder: Path | str | None = None) -> DenseCaptioner:
         """The model of that folder, or the one that comes with the package.
 
-        It has a folder for each stage: `words`, `sentences` and, if there is one, `evaluator`.
+        It has a folder for each stage: `words`, `sentences` and, if there is one, `evaluator`; and
+        a file on how sentences rank.
         """
         folder = BUNDLED if folder is None else Path(folder)
         stages = [folder / stage for stage in ("words", "sentences", "evaluator")]
@@ -101,6 +106,7 @@ class DenseCaptioner:
             LexicalFCN.load(words),
             Describer.load(sentences),
             Evaluator.load(evaluator) if evaluator.is_dir() else None,
+            Ranking.load(folder / RANKING),
             folder.resolve().name,
             digest.hexdigest()[:12],
         )
@@ -170,6 +176,10 @@ class DenseCaptioner:
         begin("ranking")
         kept, agreement = keep_best(found, self.describer, options.candidates)
         sentences = [self.describer.say(candidate.words) for candidate in kept]
+        quality = agreement.astype(np.float32)
+        fit = np.zeros_like(quality)
+        if self.evaluator is not None:
+            fit = self.evaluator.score(view, sentences)
         lexicon = self.words.lexicon
         places = list(range(len(lexicon))) if keep_lexicon else _list_said(sentences, lexicon)
         return Segment(
@@ -181,8 +191,9 @@ class DenseCaptioner:
             paths=view.paths,
             sentences=tuple(sentences),
             likelihoods=self.describer.compare(view, [candidate.words for candidate in kept]),
-            quality=agreement.astype(np.float32),
-            confidence=rate(self.evaluator, view, sentences, agreement),
+            quality=quality,
+            fit=fit,
+            confidence=self.ranking.rate(quality, fit),
             meanings=self.describer.place(kept).astype(np.float32),
         )
 

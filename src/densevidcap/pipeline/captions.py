@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from densevidcap.language.choosing import ChoiceOptions, choose
+from densevidcap.language.choosing import Choice, ChoiceOptions, choose
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.pipeline.evidence import LEAST, find_evidence, find_span
 from densevidcap.records import Caption, DenseCaptions, RegionSequence, TimeArray
@@ -40,13 +40,17 @@ def choose_captions(
     )
 
 
+def choose_from(segment: Segment, options: ChoiceOptions) -> list[Choice]:
+    return choose(
+        segment.sentences, segment.quality, segment.meanings, segment.likelihoods, options
+    )
+
+
 def _describe(
     segment: Segment, looked_at: int, options: ChoiceOptions, support: float
 ) -> Iterator[Caption]:
     """A segment's captions, whose frames are counted from `looked_at` on."""
-    chosen = choose(
-        segment.sentences, segment.quality, segment.meanings, segment.likelihoods, options
-    )
+    chosen = choose_from(segment, options)
     edges = _share_time(segment)
     for place, tie in chosen:
         sentence, whole = segment.sentences[place], segment.sequence(tie)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
 from densevidcap.records import FloatArray
+
+Array = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -30,29 +34,30 @@ def calibrate(right: FloatArray, wrong: FloatArray) -> Calibration:
 
     Platt's targets, a little inside 0 and 1, keep the slope finite where scores part perfectly.
     """
-    scores = torch.from_numpy(np.concatenate([right, wrong]).astype(np.float64))
-    targets = torch.cat(
-        [
-            torch.full((len(right),), (len(right) + 1) / (len(right) + 2), dtype=torch.float64),
-            torch.full((len(wrong),), 1 / (len(wrong) + 2), dtype=torch.float64),
-        ]
+    count = len(right), len(wrong)
+    slope, offset = fit_logistic(
+        np.concatenate([right, wrong]),
+        np.repeat([(count[0] + 1) / (count[0] + 2), 1 / (count[1] + 2)], count),
+        np.repeat([1 / each for each in count], count),
     )
-    weights = torch.cat(
-        [torch.full_like(targets[: len(part)], 1 / len(part)) for part in (right, wrong)]
-    )
+    return Calibration(slope, offset) if slope > 0 else Calibration(0.0, 0.0)
+
+
+def fit_logistic(scores: Array, targets: Array, weights: Array) -> tuple[float, float]:
+    """(slope, offset) of the likeliest sigmoid for targets from 0 to 1; all are (N,)."""
+    x, y, w = (torch.from_numpy(each.astype(np.float64)) for each in (scores, targets, weights))
     line = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     search = torch.optim.LBFGS([line], max_iter=100, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         search.zero_grad()
-        logits = line[0] * scores + line[1]
-        value = F.binary_cross_entropy_with_logits(logits, targets, weights, reduction="sum")
+        value = F.binary_cross_entropy_with_logits(line[0] * x + line[1], y, w, reduction="sum")
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
     search.step(loss)  # type: ignore[no-untyped-call]
     slope, offset = line.tolist()
-    return Calibration(slope, offset) if slope > 0 else Calibration(0.0, 0.0)
+    return slope, offset
 
 
 def measure_error(confidence: FloatArray, right: FloatArray, bins: int = 10) -> float:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from densevidcap.data.clip import open_clip
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import ClipError
 from densevidcap.evaluation.captions import CaptionScorer
 from densevidcap.evaluation.dense import PAPER_METRICS
 from densevidcap.evaluation.diversity import diversity
+from densevidcap.language.choosing import ChoiceOptions
 from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
+from densevidcap.pipeline.captions import choose_from
+from densevidcap.pipeline.ranking import Judged, Ranking, judge
+from densevidcap.rerank.consensus import Consensus
 
 SENTENCES = 10
 """Of each clip, as in the paper's dense tables."""
@@ -21,21 +27,37 @@ Said = Mapping[str, Sequence[str]]
 """The sentences of each clip, the best first."""
 
 
+class Described(NamedTuple):
+    """The sentences that are said of a held-out clip, in order of choice, and their worth."""
+
+    sentences: tuple[str, ...]
+    judged: Judged
+
+    def rank(self, ranking: Ranking) -> list[str]:
+        order = np.argsort(-ranking.rate(self.judged.agreement, self.judged.fit), kind="stable")
+        return [self.sentences[place] for place in order]
+
+
 def describe_clips(
     model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
-) -> Said:
+) -> dict[str, Described]:
     """Of each clip that can be read; the others were named when the stages read them."""
-    said = {}
-    options = AnalysisOptions(per_shot=False)
+    consensus = Consensus({record.id: record.captions for record in records})
+    described = {}
     for record in records:
         try:
-            captions = model.caption(str(record.source), k=SENTENCES, options=options)
+            analysis = model.analyse(open_clip(str(record.source)), AnalysisOptions(per_shot=False))
         except ClipError:
             continue
         finally:
             advance()
-        said[record.id] = [caption.text for caption in captions]
-    return said
+        (segment,) = analysis.segments
+        chosen = [choice.place for choice in choose_from(segment, ChoiceOptions(SENTENCES))]
+        sentences = tuple(segment.sentences[place] for place in chosen)
+        quality, fit = segment.quality[chosen], segment.fit[chosen]
+        judged = judge(sentences, quality, fit, record.id, record.captions, consensus)
+        described[record.id] = Described(sentences, judged)
+    return described
 
 
 def measure_difference(said: Said, meaning: LatentSpace) -> dict[str, float]:

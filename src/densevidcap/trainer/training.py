@@ -17,7 +17,8 @@ from densevidcap.fits import RUN, claim_folder, read_json_or_none
 from densevidcap.language.corpus import ViewedCorpus
 from densevidcap.language.fitting import SentencesFit
 from densevidcap.lexical.fitting import WordsFit, WordsRecipe
-from densevidcap.pipeline.captioner import DenseCaptioner
+from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
+from densevidcap.pipeline.ranking import Ranking
 from densevidcap.rerank.fitting import EvaluatorFit
 from densevidcap.trainer.corpus import OwnCorpus
 from densevidcap.trainer.costs import Meter
@@ -146,13 +147,16 @@ class ModelTraining:
         return _describe(fit.train(watcher))
 
     def _measure(self, watcher: Watcher) -> str:
-        """Write the card of the whole, with figures on held-out clips."""
+        """Learn from held-out clips how to rank, and write the card with figures on them."""
         model, records = DenseCaptioner.load(self.out), self.corpus.held_out
-        said = describe_clips(
+        described = describe_clips(
             model, records, watcher.count("describing held-out clips", len(records))
         )
         figures: dict[str, float] = {}
-        if said:
+        if described:
+            ranking = Ranking.learn([each.judged for each in described.values()])
+            ranking.save(self.out / RANKING)
+            said = {clip: each.rank(ranking) for clip, each in described.items()}
             write_json(self._run / SAID, said)
             try:
                 figures |= score_first(said, records)
@@ -162,12 +166,12 @@ class ModelTraining:
         card = {
             "made_with": {"densevidcap": __version__},
             "clips": len(self.corpus.trained),
-            "held_out_clips": len(said),
+            "held_out_clips": len(described),
             "left_out": self.left_out,
             "figures": figures,
         }
         write_json(self.out / CARD, card)
-        return f"of {len(said)} held-out clips"
+        return f"of {len(described)} held-out clips"
 
     @property
     def _cache(self) -> Path:

@@ -1,0 +1,79 @@
+"""The ranking: what it learns from held-out clips, and that confidence goes by worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from densevidcap.errors import ModelError
+from densevidcap.pipeline.ranking import Judged, Ranking, judge
+from densevidcap.rerank.consensus import Consensus
+
+CLIPS, SENTENCES = 60, 10
+
+
+def make_clips(helps: float, seed: int = 0) -> list[Judged]:
+    """Value is agreement, `helps` times the evaluator's score, and some noise."""
+    random = np.random.default_rng(seed)
+    clips = []
+    for _ in range(CLIPS):
+        agreement, fit = random.uniform(0, 0.6, (2, SENTENCES)).astype(np.float32)
+        worth = agreement + helps * fit
+        value = worth + random.normal(scale=0.05, size=SENTENCES)
+        share = 1 / (1 + np.exp(-(5 * worth - 2)))
+        confirmed = random.binomial(4, share) / 4
+        clips.append(Judged(agreement, fit, value.astype(np.float32), confirmed.astype(np.float32)))
+    return clips
+
+
+@pytest.mark.parametrize("helps", [0.3, 1.0])
+def test_an_evaluator_that_helps_is_heard_as_far_as_it_does(helps: float) -> None:
+    assert Ranking.learn(make_clips(helps)).fit == pytest.approx(helps, rel=0.15)
+
+
+def test_an_evaluator_that_misleads_is_not_heard() -> None:
+    assert Ranking.learn(make_clips(-0.5)).fit == 0
+
+
+def test_confidence_is_the_share_that_is_confirmed() -> None:
+    ranking = Ranking.learn(make_clips(0.5))
+    unseen = make_clips(0.5, seed=1)
+    confidence = np.concatenate([ranking.rate(clip.agreement, clip.fit) for clip in unseen])
+    confirmed = np.concatenate([clip.confirmed for clip in unseen])
+    for part in np.array_split(np.argsort(confidence), 5):
+        assert confidence[part].mean() == pytest.approx(confirmed[part].mean(), abs=0.08)
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=2, max_size=9, unique=True))
+def test_confidence_ranks_by_agreement_without_an_evaluator(agreement: list[float]) -> None:
+    rated = Ranking().rate(np.array(agreement, np.float32), np.zeros(len(agreement), np.float32))
+    assert ((rated >= 0) & (rated <= 1)).all()
+    assert (np.diff(rated[np.argsort(agreement)]) >= 0).all()
+
+
+def test_sentences_are_judged_by_the_captions_of_their_clip() -> None:
+    captions = {"one": ["a dog runs", "the dog plays"], "two": ["a man cooks"]}
+    sentences = ["a dog runs", "a man runs", "there is the"]
+    numbers = np.zeros(3, np.float32)
+    judged = judge(sentences, numbers, numbers, "one", captions["one"], Consensus(captions))
+    assert judged.confirmed.tolist() == [1, 0.5, 0]
+    assert judged.value.argmax() == 0
+
+
+def test_a_ranking_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    ranking = Ranking(0.25, 3.5, -1.0)
+    ranking.save(tmp_path / "ranking.json")
+    assert Ranking.load(tmp_path / "ranking.json") == ranking
+    assert Ranking.load(tmp_path / "none.json") == Ranking()
+
+
+@pytest.mark.parametrize("content", ["[]", '{"slope": "steep"}', '{"height": 1}'])
+def test_a_damaged_ranking_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "ranking.json"
+    path.write_text(content)
+    with pytest.raises(ModelError, match=r"ranking\.json"):
+        Ranking.load(path)
