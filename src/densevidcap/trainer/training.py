@@ -92,6 +92,7 @@ class ModelTraining:
 
     def train(self, watcher: Watcher) -> dict[str, Any]:
         """Run the stages that are not done; returns the model's card."""
+        self._name(self.left_out, watcher)
         stages = self.list_stages()
         for number, stage in enumerate(stages, start=1):
             watcher.begin(stage.name, number, len(stages))
@@ -185,10 +186,14 @@ class ModelTraining:
 
     def _leave_out(self, failures: Mapping[str, str], watcher: Watcher) -> None:
         """Name each clip once, however many stages fail to read it."""
-        for clip in failures.keys() - self.left_out.keys():
-            watcher.say(f"left out {clip}: {failures[clip]}")
-        self.left_out = {**failures, **self.left_out}
+        new = {clip: reason for clip, reason in failures.items() if clip not in self.left_out}
+        self._name(new, watcher)
+        self.left_out |= new
         write_json(self._run / LEFT_OUT, self.left_out)
+
+    def _name(self, left_out: Mapping[str, str], watcher: Watcher) -> None:
+        for clip, reason in left_out.items():
+            watcher.say(f"left out {clip}: {reason}")
 
 
 def _find_stages(model: Path) -> dict[str, Path]:

@@ -1,0 +1,179 @@
+"""The verb `train`, through the real command line: a whole model of a few clips."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.trainer.tiny_recipe import write_recipe, write_table
+
+import densevidcap
+from densevidcap.artefacts import CARD, WEIGHTS, read_card
+from densevidcap.cli import root
+from densevidcap.errors import CorpusError, ModelError
+
+STAGES = ("words", "sentences", "evaluator")
+
+
+def command(folder: Path, out: Path, *more: str) -> list[str]:
+    """To train from the folder's table by its recipe."""
+    options = ["--recipe", str(folder / "recipe"), "--out", str(out)]
+    return ["train", str(folder / "mine.csv"), *options, *more]
+
+
+def train(folder: Path, out: Path, *more: str) -> Result:
+    return CliRunner().invoke(root, command(folder, out, *more))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with clips, a table, a recipe, and in `model` what became of them."""
+    folder = tmp_path_factory.mktemp("own")
+    write_table(folder)
+    write_recipe(folder / "recipe")
+    result = train(folder, folder / "model", "--from", "none")
+    assert result.exit_code == 0, result.output
+    (folder / "stdout").write_text(result.stdout)
+    (folder / "stderr").write_text(result.stderr)
+    return folder
+
+
+@pytest.fixture
+def own(trained: Path, tmp_path: Path) -> Path:
+    """A copy of the corpus, which a test may change."""
+    return Path(shutil.copytree(trained, tmp_path / "own", ignore=lambda *_: {"model"}))
+
+
+@pytest.fixture
+def no_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the extra `eval` were not installed, which also saves METEOR's ten seconds."""
+    for name in [name for name in sys.modules if name.startswith("pycocoevalcap")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pycocoevalcap", None)
+
+
+def test_all_stages_and_what_is_said_of_them(trained: Path) -> None:
+    stdout, stderr = (trained / "stdout").read_text(), (trained / "stderr").read_text()
+    assert "5 clips to learn from, 1 held out, chosen by their ids; recipe 'recipe'" in stdout
+    for number, stage in enumerate(("lexicon", *STAGES, "figures"), start=1):
+        assert f"{number} of 5, {stage}: " in stderr
+        assert f"│ {stage} " in stdout
+    assert "3 of 5, sentences: epoch 2, loss " in stderr
+    for figure in ("METEOR", "Bleu_4", "ROUGE_L", "D_div"):
+        assert figure in stdout.splitlines()[-1]
+
+    card = json.loads((trained / "model" / CARD).read_text())
+    assert (card["clips"], card["held_out_clips"], card["left_out"]) == (5, 1, {})
+    # Of one clip CIDEr says nothing.
+    assert set(card["figures"]) == {"METEOR", "Bleu_4", "ROUGE_L", "D_div"}
+
+
+def test_the_model_captions_a_clip(trained: Path) -> None:
+    clip = next(trained.glob("*.mp4"))
+    assert densevidcap.load(trained / "model").caption(clip, k=2).captions[0].text
+    said = CliRunner().invoke(
+        root, ["caption", str(clip), "--model", str(trained / "model"), "-k", "2"]
+    )
+    assert said.exit_code == 0, said.output
+
+
+def test_the_same_command_again_has_nothing_to_do(trained: Path) -> None:
+    again = train(trained, trained / "model", "--from", "none")
+    assert again.exit_code == 0, again.output
+    assert again.stdout == (trained / "stdout").read_text()
+    assert again.stderr.count("done before") == 5
+
+
+@pytest.mark.usefixtures("no_scores")
+def test_a_training_that_was_killed_goes_on_and_ends_in_the_same_weights(
+    trained: Path, own: Path
+) -> None:
+    line = [sys.executable, "-m", "densevidcap", *command(own, own / "model", "--from", "none")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for moment in ("words: epoch 1,", "sentences: epoch 1,"):
+        with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment) as process:
+            assert process.stderr is not None
+            assert any(moment in told for told in process.stderr)
+            process.send_signal(signal.SIGKILL)
+        assert not (own / "model" / CARD).exists()
+    finished = train(own, own / "model", "--from", "none")
+    assert finished.exit_code == 0, finished.output
+    assert "2 of 5, words: done before" in finished.stderr
+    for stage in STAGES:
+        ours, theirs = (folder / "model" / stage / WEIGHTS for folder in (own, trained))
+        assert ours.read_bytes() == theirs.read_bytes(), stage
+
+
+def test_what_is_no_model_to_start_from_is_named(own: Path) -> None:
+    nothing = train(own, own / "model", "--from", str(own))
+    assert isinstance(nothing.exception, ModelError)
+    assert f"{own}: neither words nor sentences to start from" in str(nothing.exception)
+    assert not (own / "model").exists()
+
+
+@pytest.mark.parametrize("change", ["caption", "recipe", "start"])
+def test_a_folder_of_another_training_is_refused_and_stays_as_it_is(
+    trained: Path, own: Path, change: str
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in trained.rglob("*") if path.is_file()}
+    start = "none"
+    if change == "caption":
+        table = own / "mine.csv"
+        table.write_text(table.read_text().replace("mp4,a ", "mp4,one ", 1))
+    elif change == "recipe":
+        words = own / "recipe" / "words.toml"
+        words.write_text(words.read_text().replace("epochs = 2", "epochs = 3"))
+    else:
+        start = str(trained / "model")
+    result = train(own, trained / "model", "--videos", str(trained), "--from", start)
+    assert isinstance(result.exception, ModelError)
+    assert "holds a run with other data or settings" in str(result.exception)
+    after = {path: path.stat().st_mtime_ns for path in trained.rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.usefixtures("no_scores")
+def test_it_starts_from_a_model_and_leaves_out_a_clip_that_cannot_be_read(
+    trained: Path, own: Path
+) -> None:
+    (own / "broken.mp4").write_bytes(b"no video")
+    with (own / "mine.csv").open("a") as table:
+        table.write("broken.mp4,a red ball\nmissing.mp4,a red ball\n")
+    start = ("--from", str(trained / "model"))
+    refused = train(own, own / "model", *start)
+    assert isinstance(refused.exception, CorpusError)
+    assert f"1 files do not exist: {own / 'missing.mp4'}" in str(refused.exception)
+    assert not (own / "model").exists()
+
+    result = train(own, own / "model", *start, "--skip-missing")
+    assert result.exit_code == 1
+    assert "scoring captions needs the package 'pycocoevalcap'" in result.stderr
+    again = train(own, own / "model", *start, "--skip-missing")
+    assert again.exit_code == 1
+    for each in (result, again):
+        assert each.stderr.count("left out broken: ") == 1
+        assert "made without 1 clips, as told above: broken;" in each.stderr.splitlines()[-1]
+    card = json.loads((own / "model" / CARD).read_text())
+    assert list(card["left_out"]) == ["broken"]
+    assert set(card["figures"]) == {"D_div"}
+
+    for stage in ("words", "sentences"):
+        assert read_card(own / "model" / stage)["started_from"]["weights"] == stage
+    # The encoder is not trained by this recipe, so both models have the same one.
+    first, second = (densevidcap.load(folder / "model") for folder in (trained, own))
+    ours, theirs = first.words.encoder.state_dict(), second.words.encoder.state_dict()
+    assert all(bool((ours[name] == theirs[name]).all()) for name in ours)
+
+
+def test_words_too_rare_for_a_lexicon(own: Path) -> None:
+    (own / "recipe" / "lexicon.toml").write_text("[lexicon]\nmin_count = 9999\n")
+    result = train(own, own / "model", "--from", "none")
+    assert isinstance(result.exception, CorpusError)
+    assert "lower min_count in the recipe's lexicon.toml" in str(result.exception)
