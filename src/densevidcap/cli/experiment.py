@@ -10,8 +10,6 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from densevidcap.experiments.results import Result
-
 _PATH = click.Path(path_type=Path)
 
 
@@ -45,7 +43,7 @@ def command(
     """
     from densevidcap.artefacts import BUNDLED
     from densevidcap.experiments.bench import Places
-    from densevidcap.experiments.report import write_report
+    from densevidcap.experiments.report import write_report, write_section
     from densevidcap.experiments.run import run_experiment
 
     if names:
@@ -59,7 +57,7 @@ def command(
                 result = run_experiment(
                     name, places, _quote(name, data, captions, model, out), _Watch(progress)
                 )
-            _print_result(result)
+            click.echo("\n".join(write_section(result)))
     if report is not None:
         click.echo(f"wrote {write_report(out, report)}")
 
@@ -69,21 +67,6 @@ def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out
     given = {"data": data, "captions": captions, "model": model, "out": out}
     options = " ".join(f"--{option} {path.name}" for option, path in given.items() if path)
     return f"densevidcap experiment {name} {options}"
-
-
-def _print_result(result: Result) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    for found in result.outcome.tables:
-        title = f"{result.title}. {found.title}".rstrip(". ")
-        table = Table("", *found.columns, title=title, title_justify="left", box=box.SIMPLE_HEAD)
-        for line in found.lines:
-            if line.ours:
-                table.add_row(line.name, *(f"{each:.{found.digits}f}" for each in line.ours))
-        console.print(table)
 
 
 def _open_progress() -> Progress:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from densevidcap.language.draws import DrawOptions
 from densevidcap.language.views import ClipView
 from densevidcap.pipeline.candidates import keep_best
 from densevidcap.pipeline.captioner import DEFAULT_OPTIONS, DenseCaptioner
-from densevidcap.pipeline.confidence import rate
+from densevidcap.pipeline.ranking import Ranking
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Found:
     """(S,): how well each agrees with all."""
     likelihood: Sequence[float]
     """(S,): log P(sentence | its sequence) after the length penalty."""
-    evaluation: Sequence[float]
-    """(S,): by the evaluator alone; empty if the model has none."""
-    confidence: Sequence[float]
-    """(S,): what the model itself ranks by."""
+    fit: Sequence[float]
+    """(S,): by the evaluator; zeros if the model has none."""
     meanings: Sequence[Sequence[float]]
     """(S, D)"""
     likelihoods: Sequence[Sequence[float]]
     """(S, K): log P(sentence | sequence)."""
+    confidence: Sequence[float]
+    """(S,): what the model itself ranks by."""
 
     def choose(self, options: ChoiceOptions) -> list[int]:
         """Places of the sentences that are said, in order of choice."""
@@ -61,35 +61,33 @@ def find_candidates(bench: Bench) -> dict[str, Found]:
     if not path.exists():
         views = bench.view(bench.places.model / "sentences", bench.find_words())
         bench.watcher.start("finding candidates", len(views))
-        found = {}
+        kept = {}
         for clip, view in views.items():
-            found[clip] = asdict(_find(model, view))
+            kept[clip] = _find(model, view)
             bench.watcher.advance()
-        write_json(path, found)
-    return _load(path)
+        write_json(path, kept)
+    return {clip: _rate(model.ranking, content) for clip, content in read_json(path).items()}
 
 
-def _find(model: DenseCaptioner, view: ClipView) -> Found:
-    """As the pipeline does it, with its settings."""
-    describer, options = model.describer, DEFAULT_OPTIONS
+def _find(model: DenseCaptioner, view: ClipView) -> dict[str, Any]:
+    """What is kept of a clip: all but confidence. Found as the pipeline does, by its settings."""
+    describer, evaluator, options = model.describer, model.evaluator, DEFAULT_OPTIONS
     beams, draws = BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
-    kept, agreement = keep_best(
-        describer.propose(view, beams, draws), describer, options.candidates
-    )
+    searched, pool = describer.propose(view, beams), describer.propose(view, beams, draws)
+    kept, agreement = keep_best(pool, describer, options.candidates)
     sentences = [describer.say(each.words) for each in kept]
-    sequences = [each.sequence for each in kept]
-    evaluator = model.evaluator
-    return Found(
-        [(each.sequence, describer.say(each.words)) for each in describer.propose(view, beams)],
-        sentences,
-        agreement.tolist(),
-        [each.score for each in kept],
-        [] if evaluator is None else evaluator.score(view, sentences, sequences).tolist(),
-        rate(evaluator, view, sentences, agreement).tolist(),
-        describer.place(kept).tolist(),
-        describer.compare(view, [each.words for each in kept]).tolist(),
-    )
+    fit = np.zeros(len(kept)) if evaluator is None else evaluator.score(view, sentences)
+    return {
+        "searched": [(each.sequence, describer.say(each.words)) for each in searched],
+        "sentences": sentences,
+        "quality": agreement.tolist(),
+        "likelihood": [each.score for each in kept],
+        "fit": fit.tolist(),
+        "meanings": describer.place(kept).tolist(),
+        "likelihoods": describer.compare(view, [each.words for each in kept]).tolist(),
+    }
 
 
-def _load(path: Path) -> dict[str, Found]:
-    return {clip: Found(**content) for clip, content in read_json(path).items()}
+def _rate(ranking: Ranking, content: dict[str, Any]) -> Found:
+    quality, fit = (np.array(content[name], np.float32) for name in ("quality", "fit"))
+    return Found(**content, confidence=ranking.rate(quality, fit).tolist())

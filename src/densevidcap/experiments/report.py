@@ -41,21 +41,24 @@ def write_report(runs: Path, docs: Path) -> Path:
 def _write(results: Iterable[Result]) -> Iterator[str]:
     yield HEAD
     for result in results:
-        yield f"## {result.title}\n"
-        yield f"```\n{result.command}\n```\n"
-        yield f"{result.date}: {result.clips:,} clips, {result.trained:,} learned from.\n"
-        for table in result.outcome.tables:
-            yield from _write_table(table)
-        for finding in result.outcome.findings:
-            yield _write_finding(result.outcome.tables[0], finding)
-        for note in result.notes:
-            yield f"- {note}"
-        if result.outcome.findings or result.notes:
-            yield ""
+        yield from write_section(result)
         for picture in result.outcome.pictures:
             yield f"![{picture.title}]({PICTURES}/{picture.name}.png)\n"
     yield "## Evaluator\n"
     yield from (f"- {name}: {value}" for name, value in describe_evaluator().items())
+    yield ""
+
+
+def write_section(result: Result) -> Iterator[str]:
+    """An experiment's lines of Markdown."""
+    yield f"## {result.title}\n"
+    yield f"```\n{result.command}\n```\n"
+    yield f"{result.date}: {result.clips:,} clips, {result.trained:,} learned from.\n"
+    for table in result.outcome.tables:
+        yield from _write_table(table)
+    for finding in result.outcome.findings:
+        yield _write_finding(result.outcome.tables[0], finding)
+    yield from (f"- {note}" for note in result.notes)
     yield ""
 
 
