@@ -103,7 +103,7 @@ def test_diversity_and_its_price(studio: Studio) -> None:
     assert result.exit_code == 0, result.output
     systems, clusters, prices = load(studio, "diversity").outcome.tables
     assert [line.paper for line in systems.lines] == [(0.463,), (0.501,)]
-    assert clusters.columns == (*"23456789", "10")
+    assert clusters.columns == ("all", *"23456789", "10")
     weights = [line for line in prices.lines if line.name.startswith("weight")]
     diversities = [line.ours[prices.columns.index("D_div")] for line in weights]
     assert diversities[0] <= diversities[-1]
