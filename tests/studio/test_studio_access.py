@@ -65,7 +65,10 @@ def test_a_token_opens_by_header_or_once_by_address(tmp_path: Path) -> None:
     assert (entered.status_code, entered.headers["location"]) == (303, "/")
     cookie = entered.headers["set-cookie"]
     assert "HttpOnly" in cookie
-    assert visitor.ask("/studio.css", headers={"Cookie": cookie.split(";")[0]}).status_code == 200
+    assert (
+        visitor.ask("/static/studio.css", headers={"Cookie": cookie.split(";")[0]}).status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize("cookie", [f"{COOKIE}=no", f"{COOKIE}=", "=;;;", '"'])
@@ -76,7 +79,7 @@ def test_odd_cookies_are_no_token(tmp_path: Path, cookie: str) -> None:
 
 def test_every_answer_confines_the_page(tmp_path: Path) -> None:
     visitor = Visitor(tmp_path, None, "localhost")
-    for path in ("/", "/main.js", "/report/boxes.js", "/nothing"):
+    for path in ("/", "/static/main.js", "/report/boxes.js", "/nothing"):
         headers = visitor.ask(path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"

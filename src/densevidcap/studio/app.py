@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
-from fastapi import FastAPI
-from fastapi.responses import FileResponse
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from densevidcap import __version__
@@ -64,6 +65,11 @@ def make_app(
         redoc_url=None,
     )
     app.include_router(router)
+    app.add_exception_handler(405, name_methods)
+
+    @app.get("/", include_in_schema=False)
+    def show_page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
 
     @app.get("/report/{name}", include_in_schema=False)
     def share_report(name: Literal["page.css", "boxes.js"]) -> FileResponse:
@@ -71,5 +77,17 @@ def make_app(
         return FileResponse(REPORT / name)
 
     app.add_middleware(Access, token=token)
-    app.mount("/", StaticFiles(directory=STATIC, html=True))
+    app.mount("/static", StaticFiles(directory=STATIC))
     return app
+
+
+def name_methods(request: Request, _: Exception) -> JSONResponse:
+    """Say all that may be done with an address, not only what the first of its routes does."""
+    known = {
+        method
+        for route in router.routes
+        if isinstance(route, APIRoute) and route.path_regex.match(request.url.path)
+        for method in route.methods or ()
+    }
+    headers = {"Allow": ", ".join(sorted(known or {"GET"}))}
+    return JSONResponse({"detail": "this cannot be done here"}, 405, headers)

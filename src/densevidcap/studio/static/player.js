@@ -1,6 +1,8 @@
 /* The video with boxes, and the glow of a word, drawn over it in step. */
 
-import { drawBoxes, pointOut, wipe } from "./report/boxes.js";
+import { drawBoxes, pointOut, wipe } from "../report/boxes.js";
+
+const MOMENT = 0.01; // seconds
 
 export class Player {
   #video;
@@ -72,7 +74,9 @@ export class Player {
     this.#video.paused ? this.#video.play() : this.#video.pause();
   }
 
-  draw(time = this.#video.currentTime) {
+  draw(now = this.#video.currentTime) {
+    // A video that has ended still shows its last picture.
+    const time = this.#video.ended ? now - MOMENT : now;
     const pen = wipe(this.#canvas);
     this.#glow?.paint(pen, time);
     const tracks = this.#tracks.filter(({ rank }) => this.#shown === null || rank === this.#shown);
@@ -86,6 +90,8 @@ export class Player {
   #play(time) {
     if (this.#video.paused) return;
     if (this.#stop !== null && time >= this.#stop) {
+      // The last moment at which the sentence still holds.
+      this.#video.currentTime = this.#stop - MOMENT;
       this.#stop = null;
       this.#video.pause();
     }

@@ -1,7 +1,7 @@
 /* The ranked sentences: each word that has a heat map is a button, and so is each piece of
    evidence. A sentence is one stop of the Tab key; arrows lead to its words and to the others. */
 
-import { holds } from "./report/boxes.js";
+import { holds } from "../report/boxes.js";
 
 const PUNCTUATION = /^\W+|\W+$/g;
 const percent = (share) => `${Math.round(100 * share)} %`;

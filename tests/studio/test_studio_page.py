@@ -1,0 +1,317 @@
+"""The page in a real browser, as people use it: by mouse, by finger and by keyboard."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from base64 import b64decode
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from tests.studio.running import RunningStudio
+
+from densevidcap.drawing.motion import pass_evenly
+from densevidcap.export import ENDINGS
+from densevidcap.records import UInt8Array
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="needs a browser: apt-get install chromium"
+)
+expect.set_options(timeout=60_000)
+EDGES = ("left", "top", "right", "bottom")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, studio: RunningStudio) -> Iterator[Page]:
+    """At the studio's door; whatever the console calls an error fails the test."""
+    page = browser.new_page(viewport={"width": 1200, "height": 800}, base_url=studio.url)
+    faults: list[str] = []
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            faults.append(message.text)
+
+    page.on("console", listen)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto("/")
+    yield page
+    page.close()
+    assert faults == []
+
+
+def open_result(page: Page, key: str) -> None:
+    page.goto(f"/#{key}")
+    expect(page.locator("#sentences li")).to_have_count(5)
+    await_that(page, "document.getElementById('video').readyState >= 2")
+
+
+def await_that(page: Page, condition: str) -> None:
+    """Playwright's own way evaluates strings in the page, which its policy forbids."""
+    deadline = monotonic() + 60
+    while not page.evaluate(condition):
+        assert monotonic() < deadline, condition
+        page.wait_for_timeout(50)
+
+
+def seek(page: Page, time: float) -> None:
+    page.evaluate(
+        """time => new Promise(done => {
+            const video = document.getElementById("video");
+            video.addEventListener("seeked", () => requestAnimationFrame(done), { once: true });
+            video.currentTime = time;
+        })""",
+        time,
+    )
+
+
+def read_canvas(page: Page) -> UInt8Array:
+    """(H, W, 4)"""
+    url: str = page.evaluate("document.getElementById('canvas').toDataURL()")
+    return np.asarray(Image.open(BytesIO(b64decode(url.partition(",")[2]))).convert("RGBA"))
+
+
+def find_colour(pixels: UInt8Array, colour: str) -> list[int] | None:
+    """Left, top, right and bottom of what has that colour; None if nothing has."""
+    there = (pixels == [*bytes.fromhex(colour[1:]), 255]).all(axis=-1)
+    rows, columns = there.any(axis=1).nonzero()[0], there.any(axis=0).nonzero()[0]
+    if not len(rows):
+        return None
+    return [*map(int, (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))]
+
+
+def box_at(caption: dict[str, Any], time: float) -> list[float]:
+    boxes = caption["boxes"]
+    times = np.array([box["time"] for box in boxes])
+    edges = np.array([[box[edge] for edge in EDGES] for box in boxes])
+    return [*map(float, pass_evenly(times, edges, time))]
+
+
+def test_a_chosen_clip_goes_through_its_stages_to_a_result(page: Page, clip: Path) -> None:
+    page.evaluate("""() => {
+        window.told = [];
+        const now = document.getElementById("progress-now");
+        new MutationObserver(() => told.push(now.textContent)).observe(now, { childList: true });
+    }""")
+    page.set_input_files("#clip-input", clip)
+    expect(page.locator("#progress")).to_be_visible()
+    expect(page.locator("#progress-title")).to_have_text(clip.name)
+    expect(page.locator("#result")).to_be_visible()
+    expect(page.locator("#sentences li")).to_have_count(5)
+    assert len(set(page.evaluate("told"))) >= 3
+
+
+def test_boxes_on_the_canvas_are_those_of_the_file(
+    page: Page, studio: RunningStudio, done: str
+) -> None:
+    open_result(page, done)
+    result = studio.client.get(f"/api/clips/{done}/result").json()
+    moved = 0.0
+    for rank, caption in enumerate(result["captions"]["captions"]):
+        page.locator("#sentences li").nth(rank).hover()
+        found = []
+        for time in np.linspace(caption["start"] + 0.05, caption["end"] - 0.1, 5):
+            seek(page, float(time))
+            pixels = read_canvas(page)
+            drawn = find_colour(pixels, result["colours"][rank])
+            assert drawn is not None
+            height, width = pixels.shape[:2]
+            expected = np.array(box_at(caption, float(time))) * [width, height, width, height]
+            assert np.abs(np.array(drawn) - expected).max() <= 2
+            found.append(drawn)
+        moved = max(moved, float(np.ptp(found, axis=0).max()))
+    assert moved > 20, "no box moves in this clip"
+
+
+def test_a_lane_is_as_long_as_its_sentence_holds(
+    page: Page, studio: RunningStudio, done: str
+) -> None:
+    open_result(page, done)
+    result = studio.client.get(f"/api/clips/{done}/result").json()["captions"]
+    lanes = page.evaluate("""() => {
+        const { left, width } = document.getElementById("timeline").getBoundingClientRect();
+        return [...document.querySelectorAll("#timeline .span")].map((bar) => {
+            const box = bar.getBoundingClientRect();
+            return { left: box.left - left, right: box.right - left, top: box.top, width };
+        });
+    }""")
+    for lane, caption in zip(lanes, result["captions"], strict=True):
+        scale = lane["width"] / result["duration"]
+        assert lane["left"] == pytest.approx(caption["start"] * scale, abs=3)
+        assert lane["right"] == pytest.approx(caption["end"] * scale, abs=3)
+    assert len({lane["top"] for lane in lanes}) == len(lanes)
+
+
+def test_pointing_at_a_sentence_isolates_its_box(
+    page: Page, studio: RunningStudio, done: str
+) -> None:
+    open_result(page, done)
+    colours = studio.client.get(f"/api/clips/{done}/result").json()["colours"]
+
+    def shown() -> list[bool]:
+        pixels = read_canvas(page)
+        return [find_colour(pixels, colour) is not None for colour in colours]
+
+    assert all(shown())
+    for place in ("#sentences li", "#timeline .span"):
+        page.locator(place).nth(1).hover()
+        assert shown() == [False, True, False, False, False]
+        page.locator("header").hover()
+        assert all(shown())
+
+
+def test_a_click_plays_the_sentence(page: Page, done: str) -> None:
+    open_result(page, done)
+    page.locator("#sentences .sentence").first.click()
+    await_that(page, "document.getElementById('video').currentTime > 0.3")
+    expect(page.locator("#sentences li").first).to_contain_class("chosen")
+    page.keyboard.press("Escape")
+    expect(page.locator("#sentences .chosen")).to_have_count(0)
+
+
+def test_a_word_glows_and_its_evidence_is_pointed_out(page: Page, done: str) -> None:
+    open_result(page, done)
+    word = page.locator("#sentences .text button").first
+    assert (read_canvas(page)[..., 3] > 0).mean() < 0.5
+    word.click()
+    expect(page.locator("#glow")).to_contain_text(word.inner_text())
+    assert (read_canvas(page)[..., 3] > 0).mean() > 0.99
+    word.click()
+    expect(page.locator("#glow")).to_be_empty()
+    assert (read_canvas(page)[..., 3] > 0).mean() < 0.5
+    evidence = page.locator(".evidence button").first
+    evidence.click()
+    time = json.loads(evidence.get_attribute("data-evidence") or "")["time"]
+    await_that(page, f"document.getElementById('video').currentTime === {time}")
+
+
+def test_sliders_choose_anew_without_another_look_at_the_clip(
+    page: Page, studio: RunningStudio, done: str
+) -> None:
+    open_result(page, done)
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    page.on("request", note)
+    page.locator("#k").fill("3")
+    expect(page.locator("#sentences li")).to_have_count(3)
+    page.locator("#diversity").fill("1")
+    expected = [caption["text"] for caption in studio.captions(done, k=3, diversity=1)]
+    expect(page.locator("#sentences .text")).to_have_text(expected)
+    expect(page.locator("#timeline .span")).to_have_count(3)
+    assert asked
+    assert all("/result?" in url for url in asked)
+
+
+def test_each_format_is_downloaded(page: Page, done: str) -> None:
+    open_result(page, done)
+    page.locator("#downloads summary").click()
+    for ending in ENDINGS.values():
+        with page.expect_download() as download:
+            page.get_by_role("link", name=ending, exact=True).click()
+        assert download.value.suggested_filename == f"square.mp4{ending}"
+        assert download.value.path().stat().st_size > 0
+
+
+def test_all_is_done_by_keyboard(page: Page, done: str) -> None:
+    def tab_to(selector: str) -> None:
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("s => document.activeElement.matches(s)", selector):
+                outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+                assert outline != "none"
+                return
+        raise AssertionError(f"Tab does not lead to {selector}")
+
+    tab_to(f"a[href='#{done}']")
+    page.keyboard.press("Enter")
+    expect(page.locator("#sentences li")).to_have_count(5)
+    tab_to("#play")
+    tab_to("#k")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#sentences li")).to_have_count(4)
+    tab_to("#downloads summary")
+    tab_to("#sentences .sentence")
+    expect(page.locator("#sentences li").first).to_contain_class("shown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#sentences li").nth(1)).to_contain_class("shown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#sentences .chosen")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("#glow")).not_to_be_empty()
+    page.keyboard.press("Escape")
+    expect(page.locator("#glow")).to_be_empty()
+    expect(page.locator("#sentences .chosen")).to_have_count(0)
+
+
+def test_results_made_earlier_are_opened_from_a_folder(
+    page: Page, studio: RunningStudio, done: str, clip: Path, tmp_path: Path
+) -> None:
+    shutil.copy(clip, tmp_path)
+    saved = studio.client.get(f"/api/clips/{done}/export/json", params={"k": 4}).content
+    (tmp_path / f"{clip.name}.json").write_bytes(saved)
+    page.set_input_files("#results-input", tmp_path)
+    expect(page.locator("#sentences li")).to_have_count(4)
+    await_that(page, "document.getElementById('video').readyState >= 2")
+    expect(page.locator("#choice")).to_be_hidden()
+
+
+def test_a_phone_shows_all_without_scrolling_sideways(
+    browser: Browser, studio: RunningStudio, done: str
+) -> None:
+    phone = browser.new_context(
+        viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True
+    )
+    page = phone.new_page()
+    page.goto(f"{studio.url}#{done}")
+    expect(page.locator("#sentences li")).to_have_count(5)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.locator("#sentences .sentence").nth(2).tap()
+    expect(page.locator("#sentences .chosen")).to_have_count(1)
+    phone.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_dark_and_light_are_the_systems_or_ones_own(
+    browser: Browser, studio: RunningStudio, scheme: Any
+) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(studio.url)
+    brightness = "getComputedStyle(document.body).backgroundColor"
+    first = page.evaluate(brightness)
+    page.locator("#theme").click()
+    assert page.evaluate(brightness) != first
+    page.reload()
+    await_that(page, f"{brightness} !== '{first}'")
+    page.close()
+
+
+def test_a_refusal_says_why(browser: Browser, studio: RunningStudio, tmp_path: Path) -> None:
+    # A page of its own, because browsers write refusals to the console.
+    page = browser.new_page()
+    page.goto(studio.url)
+    text = tmp_path / "notes.mp4"
+    text.write_text("not a video")
+    page.set_input_files("#clip-input", text)
+    expect(page.get_by_role("alert")).to_contain_text("notes.mp4: cannot be read")
+    page.goto(f"{studio.url}#unknown")
+    expect(page.get_by_role("alert")).to_contain_text("no such clip")
+    page.close()
