@@ -110,7 +110,7 @@ def test_a_broken_clip_among_good_ones(whole: Path, clip: Path, tmp_path: Path) 
     text.write_text("no video")
     bad = [broken, empty, text, tmp_path / "none.mp4"]
     out = tmp_path / "out"
-    arguments = [bad[0], clip, *bad[1:], "--model", whole, "--frames", "2", "--out", out]
+    arguments: list[str | Path] = [bad[0], clip, *bad[1:], "--model", whole, "--frames", "2", "--out", out]
     finished = subprocess.run(
         [sys.executable, "-m", "densevidcap", "caption", *arguments],
         capture_output=True,
