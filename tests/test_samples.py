@@ -31,10 +31,13 @@ def test_every_clip_has_its_licence(samples: Path) -> None:
     licences = (samples / "LICENCES.txt").read_text(encoding="utf-8")
     assert {path.name for path in samples.iterdir()} == {
         "bigbuckbunny.mp4",
+        "bikes.mp4",
+        "carphone.mp4",
         "photos.mp4",
         "LICENCES.txt",
     }
-    for name in ("bigbuckbunny.mp4", "photos.mp4", *runpy.run_path(str(SCRIPT))["PHOTOS"]):
+    script = runpy.run_path(str(SCRIPT))
+    for name in ("photos.mp4", *script["COPIES"], *script["PHOTOS"]):
         assert name in licences
 
 
