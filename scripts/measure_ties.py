@@ -1,0 +1,144 @@
+"""Whether a sentence comes from its own region-sequence, on the held-out clips of a manifest.
+
+    python scripts/measure_ties.py MANIFEST [--model FOLDER] [--cache DIR] [--step N]
+
+A chosen sentence's own sequence is compared with the clip's others: under how many is it likelier?
+Since sentences are tied to sequences by just these likelihoods, that alone proves little: random
+likelihoods would be tied well too. So sentences are also found, chosen and tied from every second
+frame of a clip, and their likelihoods compared in the other frames, which had no say in the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+import numpy as np
+import torch
+from rich.console import Console
+from rich.progress import track
+
+from densevidcap.data.manifest import read_manifest
+from densevidcap.data.sampling import Sampling
+from densevidcap.fits import HELD_OUT
+from densevidcap.language.beams import BeamOptions
+from densevidcap.language.choosing import Choice, ChoiceOptions, choose
+from densevidcap.language.describer import Candidate, Describer
+from densevidcap.language.draws import DrawOptions
+from densevidcap.language.views import ClipView, view_clip
+from densevidcap.lexical.features import cache_features
+from densevidcap.pipeline.candidates import keep_best
+from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
+from densevidcap.records import FloatArray, FrameGrid, RegionSequence
+from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions.objectives import IndexArray
+
+LEAST_FRAMES = 4
+"""Of a clip whose frames are halved."""
+
+
+class Sentences:
+    """What was found for a view, ready to choose from."""
+
+    def __init__(self, describer: Describer, view: ClipView, options: AnalysisOptions) -> None:
+        found = describer.propose(view, BeamOptions(options.beam), DrawOptions(options.draws))
+        self.kept: list[Candidate]
+        self.kept, self.quality = keep_best(found, describer, options.candidates)
+        self.words = [candidate.words for candidate in self.kept]
+        self.texts = [describer.say(words) for words in self.words]
+        self.meanings = describer.place(self.kept)
+
+    def choose(self, likelihoods: FloatArray) -> list[Choice]:
+        return choose(self.texts, self.quality, self.meanings, likelihoods, ChoiceOptions())
+
+
+def share_first(choices: Iterable[Choice], likelihoods: FloatArray) -> float:
+    """How many sentences are likeliest under their own sequence."""
+    return float(np.mean([likelihoods[c.place].argmax() == c.sequence for c in choices]))
+
+
+def view_frames(
+    seen: FrameGrid, sequences: list[RegionSequence], frames: IndexArray, words: int
+) -> ClipView:
+    """The clip as if only these frames of it were known."""
+    part = FrameGrid(
+        seen.grid, seen.times[frames], seen.probabilities[frames], seen.features[frames]
+    )
+    times = tuple(part.times.tolist())
+    shortened = [
+        RegionSequence(
+            sequence.grid,
+            tuple(range(len(frames))),
+            tuple(np.array(sequence.regions)[frames].tolist()),
+            times,
+        )
+        for sequence in sequences
+    ]
+    return view_clip(part, shortened, words)
+
+
+@click.command()
+@click.argument("manifest", type=click.Path(path_type=Path))
+@click.option("--model", type=click.Path(path_type=Path))
+@click.option("--cache", type=click.Path(path_type=Path), default=Path("cache"))
+@click.option("--step", default=1, help="Only every so many clips.")
+@click.option("--threads", default=0)
+def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: int) -> None:
+    if threads:
+        torch.set_num_threads(threads)
+    captioner, options = DenseCaptioner.load(model), AnalysisOptions()
+    describer, fcn = captioner.describer, captioner.words
+    words = describer.captioner.options.whole_streams.get("clip_words", 1)
+    clips = [r for r in read_manifest(manifest) if r.captions and r.split in ("train", *HELD_OUT)]
+    features, _ = cache_features(clips, fcn.encoder, cache, Sampling())
+    held_out = [record for record in clips if record.split in HELD_OUT][::step]
+    random = np.random.default_rng(0)
+    beams, own, shuffled, other_half, beams_half = [], [], [], [], []
+    for record in track(held_out, "Describing", console=Console(stderr=True)):
+        seen = fcn.describe(features.features(record.id), features.times(record.id))
+        sequences = generate_sequences(seen, SequenceOptions(options.sequences))
+        count = len(seen.times)
+        whole, even, odd = (
+            view_frames(seen, sequences, np.arange(count)[part], words)
+            for part in (slice(None), slice(0, None, 2), slice(1, None, 2))
+        )
+        sentences = Sentences(describer, whole, options)
+        likelihoods = describer.compare(whole, sentences.words)
+        own.append(share_first(sentences.choose(likelihoods), likelihoods))
+        mixed = random.permuted(likelihoods, axis=1)
+        shuffled.append(share_first(sentences.choose(mixed), mixed))
+        best = find_best(describer, whole)
+        beams.append(share_best(describer.compare(whole, best)))
+        if count >= LEAST_FRAMES:
+            sentences = Sentences(describer, even, options)
+            choices = sentences.choose(describer.compare(even, sentences.words))
+            other_half.append(share_first(choices, describer.compare(odd, sentences.words)))
+            beams_half.append(share_best(describer.compare(odd, find_best(describer, even))))
+    chance = 100 / options.sequences
+    print(f"sentences that are likeliest under their own sequence, of {len(own)} clips, in percent")
+    print(f"(chance {chance:.0f}; in brackets, tied in every second frame, measured in the others,")
+    print(f" of {len(other_half)} clips with at least {LEAST_FRAMES} frames)")
+    for name, shares, halves in (
+        ("each sequence's best by beams", beams, beams_half),
+        ("chosen with their sequences", own, other_half),
+    ):
+        print(f"{name}: {100 * np.mean(shares):.1f} ({100 * np.mean(halves):.1f})")
+    print(f"chosen, with likelihoods shuffled: {100 * np.mean(shuffled):.1f}")
+
+
+def find_best(describer: Describer, view: ClipView) -> list[tuple[int, ...]]:
+    """Each sequence's best sentence."""
+    best: dict[int, Candidate] = {}
+    for candidate in describer.propose(view, BeamOptions()):
+        best.setdefault(candidate.sequence, candidate)
+    return [best[sequence].words for sequence in range(len(view.paths))]
+
+
+def share_best(likelihoods: FloatArray) -> float:
+    """Of sentences in the order of their sequences."""
+    return share_first([Choice(each, each) for each in range(len(likelihoods))], likelihoods)
+
+
+if __name__ == "__main__":
+    main()
