@@ -26,7 +26,7 @@ from densevidcap.pipeline.candidates import keep_best
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.ranking import Ranking
 from densevidcap.pipeline.segments import cut, sample_segment
-from densevidcap.records import DenseCaptions, Frames
+from densevidcap.records import DenseCaptions, FrameGrid
 from densevidcap.regions import SequenceOptions, generate_sequences
 from densevidcap.rerank.evaluator import Evaluator
 
@@ -142,8 +142,11 @@ class DenseCaptioner:
 
             begin("frames")
             frames = sample_segment(clip, span, options.frames, size)
-            if frames is not None:
-                segments.append(self._look(frames, span, options, len(spans) == 1, begin))
+            if frames is None:
+                continue
+            begin("words")
+            seen = self.words.read(frames)
+            segments.append(self.describe(seen, span, options, len(spans) == 1, begin))
         if not segments:
             raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
         return Analysis(
@@ -156,16 +159,18 @@ class DenseCaptioner:
             segments=tuple(segments),
         )
 
-    def _look(
+    def describe(
         self,
-        frames: Frames,
+        seen: FrameGrid,
         span: Shot,
-        options: AnalysisOptions,
-        keep_lexicon: bool,
-        begin: Callable[[Stage], None],
+        options: AnalysisOptions = DEFAULT_OPTIONS,
+        keep_lexicon: bool = True,
+        begin: Callable[[Stage], None] = lambda _: None,
     ) -> Segment:
-        begin("words")
-        seen = self.words.read(frames)
+        """A segment from what the Lexical-FCN saw in its frames.
+
+        `keep_lexicon` keeps the probabilities of all words, and not only of those that are said.
+        """
         begin("regions")
         sequences = generate_sequences(seen, SequenceOptions(options.sequences))
         view = view_clip(seen, sequences, self._inputs)
