@@ -124,9 +124,9 @@ class Studio:
         path.write_text(text)
         return path
 
-    def run(self, *arguments: str) -> Result:
+    def run(self, *arguments: str, data: Path | None = None) -> Result:
         places = {
-            "data": self.manifest,
+            "data": data or self.manifest,
             "model": self.folder / "model",
             "cache": self.folder / "cache",
             "out": self.runs,

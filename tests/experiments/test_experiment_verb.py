@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from PIL import Image
 from tests.experiments.small_experiments import SINGLE, Studio, open_studio
 
-from densevidcap.errors import CorpusError, ModelError
+from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
+from densevidcap.errors import CorpusError, DenseVidCapWarning, ModelError
 from densevidcap.experiments.results import Result
 
+MODEL_ROW = '[[rows]]\nname = "model"\nsystem = "model"\n'
 DENSE = """
 [about]
 title = "Dense"
@@ -110,6 +114,19 @@ def test_diversity_and_its_price(studio: Studio) -> None:
     for picture in ("diversity-clusters", "diversity-systems", "diversity-price", "loss"):
         with Image.open(docs / "pictures" / f"{picture}.png") as image:
             assert image.format == "PNG"
+
+
+def test_a_clip_that_cannot_be_read_is_named_and_left_out(studio: Studio) -> None:
+    missing = studio.folder / "none.mp4"
+    broken = ClipRecord("gone", str(missing), ("a red ball",), None, "validate")
+    manifest = studio.folder / "with-broken.jsonl"
+    write_manifest(manifest, [*read_manifest(studio.manifest), broken])
+    studio.define("only", '[about]\ntitle = "Only"\nkind = "single"\n' + MODEL_ROW)
+    for _ in range(2):  # the second time nothing has to be said again
+        with pytest.warns(DenseVidCapWarning, match=f"left out gone: {re.escape(str(missing))}"):
+            result = studio.run("only", data=manifest)
+        assert result.exit_code == 0, result.output
+        assert load(studio, "only").clips == 1
 
 
 def test_what_cannot_be_run_is_told_in_a_line(studio: Studio) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from densevidcap.artefacts import CARD, read_card
-from densevidcap.data.manifest import read_manifest
+from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, DenseVidCapWarning
 from densevidcap.fits import HELD_OUT
@@ -17,7 +17,7 @@ from densevidcap.language.fitting import SentencesFit, SentencesRecipe
 from densevidcap.language.library import LibraryOptions, open_library
 from densevidcap.language.views import ClipView
 from densevidcap.lexical.fcn import LexicalFCN
-from densevidcap.lexical.features import cache_features
+from densevidcap.lexical.features import FeatureCache, cache_features
 from densevidcap.lexical.fitting import WordsFit, WordsRecipe
 from densevidcap.training import Progress
 
@@ -59,12 +59,18 @@ class Bench:
         records = [record for record in read_manifest(places.data) if record.captions]
         measured = HELD_OUT if split in HELD_OUT else (split,)
         self.trained = [record for record in records if record.split == "train"]
-        self.clips = [record for record in records if record.split in measured]
-        if not self.clips:
+        clips = [record for record in records if record.split in measured]
+        if not clips:
             raise CorpusError(
                 f"{places.data}: no clip of split '{split}' has captions; "
                 "prepare a manifest of a corpus that has them"
             )
+        sampling = Sampling(**read_card(places.model / "sentences")["recipe"]["sampling"])
+        features, failures = self._read(clips, LexicalFCN.load(self.find_words()), sampling)
+        self._tell(failures)
+        self.clips = [record for record in clips if record.id in features]
+        if not self.clips:
+            raise CorpusError(f"{places.data}: none of its clips can be read, as told above")
 
     @property
     def references(self) -> dict[str, tuple[str, ...]]:
@@ -108,16 +114,8 @@ class Bench:
         """The measured clips as that captioner was taught to see them."""
         recipe = read_card(captioner)["recipe"]
         fcn = LexicalFCN.load(words)
-        self.watcher.start("reading the clips to measure", 2 * len(self.clips))
-        features, failures = cache_features(
-            self.clips,
-            fcn.encoder,
-            self.places.cache,
-            Sampling(**recipe["sampling"]),
-            advance=self.watcher.advance,
-        )
-        self._tell(failures)
-        self.clips = [record for record in self.clips if record.id in features]
+        features, _ = self._read(self.clips, fcn, Sampling(**recipe["sampling"]))
+        self.watcher.start("region-sequences", len(self.clips))
         library = open_library(
             self.places.cache,
             fcn,
@@ -131,6 +129,15 @@ class Bench:
     def keep(self, what: str, version: str) -> Path:
         """A file for what a model of that version said."""
         return self.places.out / "said" / f"{self.split}-{what}-{version}.json"
+
+    def _read(
+        self, clips: list[ClipRecord], words: LexicalFCN, sampling: Sampling
+    ) -> tuple[FeatureCache, dict[str, str]]:
+        """Features of clips, and those that cannot be read, with why."""
+        self.watcher.start("reading the clips to measure", len(clips))
+        return cache_features(
+            clips, words.encoder, self.places.cache, sampling, advance=self.watcher.advance
+        )
 
     def _recipe(self, name: str) -> Path:
         return self.places.definitions / RECIPES / f"{name}.toml"
