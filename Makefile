@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-dev
 DEMO   := $(VENV)/.installed-demo
 
-.PHONY: samples demo test test-slow lint bench clean
+.PHONY: samples demo studio test test-slow lint bench clean
 
 # Only what captioning needs, plus the two packages whose pictures make the sample clips.
 $(DEMO): pyproject.toml
@@ -23,6 +23,9 @@ samples: $(DEMO)
 
 demo: $(DEMO) samples
 	bash scripts/demo.sh
+
+studio: $(STAMP)
+	$(BIN)/densevidcap serve --open
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2

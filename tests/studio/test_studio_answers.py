@@ -16,6 +16,8 @@ from tests.studio.running import RunningStudio
 from tests.studio.small_model import write_clip
 
 from densevidcap.export import ENDINGS, SCHEMA, find_format
+from densevidcap.pipeline.captioner import STAGES
+from densevidcap.studio.worker import FILMING
 
 
 def test_a_result_is_what_the_schema_says(studio: RunningStudio, done: str) -> None:
@@ -100,3 +102,9 @@ def test_a_deleted_clip_leaves_nothing(studio: RunningStudio, clip: Path) -> Non
     for part in ("", "/result", "/events", "/footage", "/export/json", "/heatmap?word=a"):
         assert studio.client.get(f"/api/clips/{key}{part}").status_code == 404
     assert not (studio.data / "clips" / key).exists()
+
+
+def test_the_page_has_words_for_every_stage(studio: RunningStudio) -> None:
+    script = studio.client.get("/static/progress.js").text
+    for stage in (FILMING, *STAGES):
+        assert f"\n  {stage}: " in script

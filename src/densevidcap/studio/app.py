@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
+from starlette.requests import ClientDisconnect
 
 from densevidcap import __version__
 from densevidcap.export import report
@@ -66,6 +67,8 @@ def make_app(
     )
     app.include_router(router)
     app.add_exception_handler(405, name_methods)
+    app.add_exception_handler(ClientDisconnect, note_break)
+    app.add_exception_handler(FileNotFoundError, note_deletion)
 
     @app.get("/", include_in_schema=False)
     def show_page() -> FileResponse:
@@ -91,3 +94,13 @@ def name_methods(request: Request, _: Exception) -> JSONResponse:
     }
     headers = {"Allow": ", ".join(sorted(known or {"GET"}))}
     return JSONResponse({"detail": "this cannot be done here"}, 405, headers)
+
+
+def note_break(_: Request, __: Exception) -> JSONResponse:
+    """Nobody is there to hear it any more."""
+    return JSONResponse({"detail": "broke off; send it again"}, 400)
+
+
+def note_deletion(_: Request, __: Exception) -> JSONResponse:
+    """A clip may go while somebody else asks for it."""
+    return JSONResponse({"detail": "was deleted meanwhile"}, 404)

@@ -19,8 +19,8 @@ class ClipFiles:
 
     @property
     def source(self) -> Path:
-        """What was posted."""
-        return next(self.folder.glob("source*"))
+        """What was posted; of a clip that was deleted, where it would be."""
+        return next(self.folder.glob("source*"), self.folder / "source")
 
     @property
     def film(self) -> Path:
@@ -59,8 +59,14 @@ class DataFolder:
         """The files of a clip that is known by that id; ask `Jobs` first."""
         return ClipFiles(self.folder / "clips" / key)
 
+    @property
+    def exports(self) -> Path:
+        """Files on their way out."""
+        return self.folder / "exports"
+
     def sweep(self, known: Container[str]) -> None:
         """Remove what no job knows: uploads that broke off, clips deleted while in work."""
+        shutil.rmtree(self.exports, ignore_errors=True)
         for folder in (self.folder / "clips").glob("*"):
             if folder.name not in known:
                 ClipFiles(folder).remove()

@@ -57,7 +57,7 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        return self.state in ("done", "failed")
+        return self.state in ("done", "failed", "expired")
 
 
 class Jobs:

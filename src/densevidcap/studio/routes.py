@@ -13,7 +13,6 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
 from fastapi.responses import FileResponse, StreamingResponse
 from starlette.background import BackgroundTask
-from starlette.requests import ClientDisconnect
 
 from densevidcap import __version__
 from densevidcap.errors import ClipError, ClipTooLargeError, CorpusError
@@ -103,8 +102,6 @@ async def post_clip(
         raise HTTPException(413, reason) from None
     except ClipError as error:
         raise HTTPException(415, str(error).replace(str(source), name)) from None
-    except ClientDisconnect:
-        raise HTTPException(400, f"{name}: broke off; send it again") from None
     finally:
         if not kept:
             files.remove()
@@ -162,8 +159,9 @@ def show_footage(studio: Open, key: Key) -> FileResponse:
     """The clip in a form that browsers play."""
     files, _ = studio.find_done(key)
     footage = files.footage
+    size = footage.stat()
     media_type, _ = PLAYED[footage.suffix]
-    return FileResponse(footage, media_type=media_type)
+    return FileResponse(footage, media_type=media_type, stat_result=size)
 
 
 @router.get("/clips/{id}/result", responses=_faults(404, 409, 410))
@@ -208,7 +206,7 @@ async def export_clip(
     """Its captions as a file, the same ones that `result` shows."""
     files, analysis = await run_sync(studio.find_done, key)
     captions = choose_captions(analysis, k, diversity)
-    made = files.folder / f"export-{secrets.token_hex(8)}{ENDINGS[kind]}"
+    made = studio.data.exports / f"{secrets.token_hex(8)}{ENDINGS[kind]}"
     try:
         await studio.scribe.run(
             tasks.export, captions, files.source, files.footage, kind, made, studio.limits.decoding
@@ -227,7 +225,7 @@ async def export_clip(
 
 @router.post(
     "/results",
-    responses=_faults(413, 415),
+    responses=_faults(400, 413, 415),
     openapi_extra={
         "requestBody": {
             "required": True,

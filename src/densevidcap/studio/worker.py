@@ -13,7 +13,7 @@ from densevidcap.data.clip import Clip, open_clip
 from densevidcap.data.video import VideoClip
 from densevidcap.errors import DenseVidCapError, DenseVidCapWarning
 from densevidcap.export.report.footage import film_clip, is_played
-from densevidcap.pipeline.captioner import STAGES, DenseCaptioner
+from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.studio.files import ClipFiles, DataFolder
 from densevidcap.studio.jobs import Job, Jobs
 from densevidcap.studio.limits import StudioLimits
@@ -22,8 +22,9 @@ from densevidcap.studio.orphans import die_with_parent
 IDLE = 0.1
 """Seconds between two looks into an empty queue."""
 FILMING = "film"
-WORK = (FILMING, *STAGES)
-"""What is done with a clip, in this order."""
+"""The stage before those of the pipeline."""
+FILMING_SHARE = 0.2
+"""Of all work on a clip that browsers do not play."""
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,13 @@ def caption(
     source = files.source
     try:
         clip = open_clip(source, limits=limits.decoding)
+        begun = 0.0
         if not (isinstance(clip, VideoClip) and is_played(clip)):
             _film(clip, files.film, report)
-        analysis = captioner.analyse(clip, report=report)
+            begun = FILMING_SHARE
+        analysis = captioner.analyse(
+            clip, report=lambda stage, share: report(stage, begun + (1 - begun) * share)
+        )
         replace(analysis, source=job.name).save(files.analysis)
         known = jobs.finish(job.id)
     except RemovedError:
@@ -85,6 +90,6 @@ def _film(clip: Clip, path: Path, report: Callable[[str, float], None]) -> None:
         nonlocal done
         done += 1
         if done % step == 0:
-            report(FILMING, done / count)
+            report(FILMING, FILMING_SHARE * done / count)
 
     film_clip(clip, path, advance)

@@ -12,7 +12,7 @@ const byId = (id) => document.getElementById(id);
 const VIEWS = ["welcome", "progress", "result"];
 
 const facts = await ask("api/studio");
-const viewer = new Viewer();
+const viewer = new Viewer(fail);
 const choice = new Choice(facts.formats, (result) => viewer.show(result), fail);
 let leave = () => {}; // ends what the view before was doing
 
@@ -62,6 +62,10 @@ async function welcome() {
 }
 
 async function send(file) {
+  if (file.size > facts.max_bytes) {
+    fail(new Error(`${file.name}: too large; what fits is ${facts.limits}`));
+    return;
+  }
   const stopping = new AbortController();
   show("progress", file.name);
   showProgress(file.name);

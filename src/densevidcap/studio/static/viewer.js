@@ -14,12 +14,15 @@ export class Viewer {
   #sentences;
   #video = byId("video");
   #controls;
+  #fail;
   #captions = [];
   #chosen = null; // rank of the sentence that was clicked on
   #glowing = null; // the word whose heat map is asked for or shown
   #id = null; // of a clip on the server, null for a local file
 
-  constructor() {
+  /* `fail` gets what went wrong. */
+  constructor(fail) {
+    this.#fail = fail;
     this.#timeline = new Timeline(byId("timeline"), byId("now"), (time) => {
       this.#video.currentTime = time;
     });
@@ -85,7 +88,7 @@ export class Viewer {
 
   #click(rank, button) {
     if (button?.dataset.word) {
-      this.#light(button.dataset.word, this.#captions[rank].start);
+      this.#light(button.dataset.word, this.#captions[rank].start).catch(this.#fail);
     } else if (button?.dataset.evidence) {
       this.#choose(rank);
       this.#player.point(JSON.parse(button.dataset.evidence));
