@@ -25,7 +25,7 @@ BAR = 8
 def print_captions(
     console: Console, captions: DenseCaptions, pictures: Sequence[UInt8Array], story: str | None
 ) -> None:
-    """Sentences by time, then rank; each in the colour of its box, with its evidence below."""
+    """Sentences shot by shot, by rank; each in the colour of its box, with its evidence below."""
     from densevidcap.export.lanes import assign_lanes
 
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -35,7 +35,7 @@ def print_captions(
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     lanes = assign_lanes(captions.captions)
-    for rank in sorted(range(len(captions)), key=lambda rank: (_shot(captions[rank]), rank)):
+    for rank in _order(captions):
         _add(table, rank, captions[rank], "rgb({},{},{})".format(*colour_of(lanes[rank]).rgb))
     parts: list[RenderableType] = [_head(captions)]
     if pictures:
@@ -46,9 +46,17 @@ def print_captions(
     console.print(Padding(Group(*parts), (0, 0, 1, 0)))
 
 
-def _shot(caption: Caption) -> int:
-    """Captions of one segment were looked at in the same frames."""
-    return caption.sequence.frames[0]
+def _order(captions: DenseCaptions) -> list[int]:
+    """Ranks, by time where captions do not overlap: those of one shot stay together, best first."""
+    by_start = sorted(range(len(captions)), key=lambda rank: captions[rank].start)
+    groups: list[list[int]] = []
+    end = 0.0
+    for rank in by_start:
+        if not groups or captions[rank].start >= end:
+            groups.append([])
+        groups[-1].append(rank)
+        end = max(end, captions[rank].end)
+    return [rank for group in groups for rank in sorted(group)]
 
 
 def _head(captions: DenseCaptions) -> Text:
