@@ -6,11 +6,15 @@ A chosen sentence's own sequence is compared with the clip's others: under how m
 Since sentences are tied to sequences by just these likelihoods, that alone proves little: random
 likelihoods would be tied well too. So sentences are also found, chosen and tied from every second
 frame of a clip, and their likelihoods compared in the other frames, which had no say in the choice.
+
+Last, what the most informative sequence's sentence by beams is worth when the regions of another
+clip take the place of the clip's own, as far as they differ from their frame's mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,6 +25,8 @@ from rich.progress import track
 
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
+from densevidcap.evaluation.captions import CaptionScorer
+from densevidcap.evaluation.dense import PAPER_METRICS
 from densevidcap.fits import HELD_OUT
 from densevidcap.language.beams import BeamOptions
 from densevidcap.language.choosing import Choice, ChoiceOptions, choose
@@ -95,6 +101,7 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
     held_out = [record for record in clips if record.split in HELD_OUT][::step]
     random = np.random.default_rng(0)
     beams, own, shuffled, other_half, beams_half = [], [], [], [], []
+    views: dict[str, ClipView] = {}
     for record in track(held_out, "Describing", console=Console(stderr=True)):
         seen = fcn.describe(features.features(record.id), features.times(record.id))
         sequences = generate_sequences(seen, SequenceOptions(options.sequences))
@@ -103,6 +110,7 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
             view_frames(seen, sequences, np.arange(count)[part], words)
             for part in (slice(None), slice(0, None, 2), slice(1, None, 2))
         )
+        views[record.id] = whole
         sentences = Sentences(describer, whole, options)
         likelihoods = describer.compare(whole, sentences.words)
         own.append(share_first(sentences.choose(likelihoods), likelihoods))
@@ -125,6 +133,27 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
     ):
         print(f"{name}: {100 * np.mean(shares):.1f} ({100 * np.mean(halves):.1f})")
     print(f"chosen, with likelihoods shuffled: {100 * np.mean(shuffled):.1f}")
+    first, swapped = {}, {}
+    for clip, other in zip(views, [*views][1:] + [*views][:1], strict=True):
+        first[clip] = say_first(describer, views[clip])
+        swapped[clip] = say_first(describer, swap_regions(views[clip], views[other]))
+    with CaptionScorer({record.id: record.captions for record in held_out}) as scorer:
+        for name, said in (("first sequence", first), ("other clip's regions", swapped)):
+            overall = scorer.score(said).overall
+            print(name, ", ".join(f"{m} {100 * overall[m]:.1f}" for m in PAPER_METRICS))
+
+
+def say_first(describer: Describer, view: ClipView) -> str:
+    found = describer.propose(view, BeamOptions(), sequences=[0])
+    return describer.say(max(found, key=lambda candidate: candidate.score).words)
+
+
+def swap_regions(view: ClipView, other: ClipView) -> ClipView:
+    """The clip's own frames and words, but another clip's regions around their mean."""
+    frames = np.arange(len(view.features)) % len(other.features)
+    mean = np.asarray(view.features, np.float32).mean(axis=1, keepdims=True)
+    strange = np.asarray(other.features[frames], np.float32)
+    return replace(view, features=strange - strange.mean(axis=1, keepdims=True) + mean)
 
 
 def find_best(describer: Describer, view: ClipView) -> list[tuple[int, ...]]:
