@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from densevidcap.data.clip import Clip
     from densevidcap.pipeline.captioner import Report, Stage
-    from densevidcap.records import DenseCaptions, UInt8Array
+    from densevidcap.records import DenseCaptions
 
 FORMATS = ("json", "vtt", "srt", "mp4", "html", "coco", "cvat", "fiftyone")
 DOING = {
@@ -32,13 +32,6 @@ DOING = {
     "ranking": "ranking",
 }
 """A stage to what is going on in it."""
-
-
-class Described(NamedTuple):
-    name: str
-    captions: DenseCaptions
-    pictures: list[UInt8Array]
-    """For the terminal."""
 
 
 @click.command("caption")
@@ -118,29 +111,35 @@ def command(
     outputs = plan_outputs(sources, kinds, out)
     console = Console()
     with Console(stderr=True).status("Loading the model"):
+        from densevidcap.cli.caption_view import print_captions
         from densevidcap.cli.thumbnails import sample_strip
         from densevidcap.data.clip import open_clip
         from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
         from densevidcap.pipeline.captions import choose_captions
+        from densevidcap.pipeline.story import tell
 
         captioner = DenseCaptioner.load(model)
     options = AnalysisOptions(frames, per_shot, beam=beam, seed=seed)
 
-    def describe(name: str, progress: Progress) -> Described:
+    def describe(name: str, progress: Progress) -> tuple[str, DenseCaptions]:
         clip = open_clip(sources[name])
         with _following(progress, name) as report:
             analysis = captioner.analyse(clip, options, report)
         captions = choose_captions(analysis, k, diversity)
         _write(captions, clip, outputs[name], progress)
-        return Described(name, captions, [] if as_json else sample_strip(clip, console))
+        if not as_json:
+            # At once, since many clips take long; the progress would be in its way.
+            progress.stop()
+            told = tell(captions) if story else None
+            print_captions(console, captions, sample_strip(clip, console), told)
+            progress.start()
+        return name, captions
 
-    described = visit_clips(list(sources), "Captioning", describe)
+    described = dict(visit_clips(list(sources), "Captioning", describe))
     if predictions is not None:
         _write_predictions(predictions, described)
     if as_json:
-        _print_json(described, story)
-    else:
-        _print(described, story)
+        _print_json(described.values(), story)
     sys.exit(0 if len(described) == len(sources) else 1)
 
 
@@ -171,35 +170,17 @@ def _write(
         click.echo(path, err=True)
 
 
-def _write_predictions(path: Path, described: Sequence[Described]) -> None:
+def _write_predictions(path: Path, described: Mapping[str, DenseCaptions]) -> None:
     from densevidcap.artefacts import write_json
 
     with writing_to(path.parent):
-        write_json(path, {each.name: [one.text for one in each.captions] for each in described})
+        write_json(path, {name: [each.text for each in said] for name, said in described.items()})
 
 
-def _print(described: Sequence[Described], story: bool) -> None:
-    from rich.console import Console
-
-    from densevidcap.cli.caption_view import print_captions
-    from densevidcap.pipeline.story import tell
-
-    for each in described:
-        told = tell(each.captions) if story else None
-        print_captions(Console(), each.captions, each.pictures, told)
-
-
-def _print_json(described: Sequence[Described], story: bool) -> None:
+def _print_json(described: Iterable[DenseCaptions], story: bool) -> None:
     """A list of what `--format json` writes, with the stories if they are asked for."""
     from densevidcap.export.json_file import to_dict
     from densevidcap.pipeline.story import tell
 
-    click.echo(
-        json.dumps(
-            [
-                to_dict(each.captions) | ({"story": tell(each.captions)} if story else {})
-                for each in described
-            ],
-            indent=1,
-        )
-    )
+    rows = [to_dict(said) | ({"story": tell(said)} if story else {}) for said in described]
+    click.echo(json.dumps(rows, indent=1))
