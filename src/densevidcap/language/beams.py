@@ -48,6 +48,8 @@ class Sentence:
     """log P(sentence | streams), its end included: the model's own, whatever was forbidden."""
     score: float
     """The log-probability after the length penalty."""
+    draws: int = 0
+    """How often it was drawn; 0 for one that was searched."""
 
 
 @torch.inference_mode()

@@ -1,8 +1,8 @@
 """Which sentence agrees best with everything that a captioner would say of a clip.
 
 A likely sentence is short and safe, and the likeliest of one sequence may be an accident. Sentences
-drawn for all sequences are a sample of what people might say; the one that is most like the others
-is the best guess (minimum Bayes risk). Likeness has two parts. One is that of CIDEr, without its
+drawn for all sequences are a sample of what people might say; the one that is most like them is the
+best guess (minimum Bayes risk). Likeness has two parts. One is that of CIDEr, without its
 longest n-grams: the cosine of words and of pairs of words, weighed by rarity, less where lengths
 differ. The other is that of METEOR: how many of the other's words a sentence has (recall), and a
 little how many of its own the other has.
@@ -26,13 +26,13 @@ RECALL = 0.85
 """What having the other's words counts beside having no others, as in METEOR."""
 LITTLE = 1 / 3
 """What an article or the like counts beside a content word, as in METEOR."""
-OVERLAP = 0.2
+OVERLAP = 0.5
 """Share of the second part."""
 TINY = np.finfo(np.float64).tiny
 
 
-def agree(sentences: Sequence[str], phrases: Phrases) -> Float64Array:
-    """(S,): each sentence's mean likeness to all, from 0 to 1."""
+def agree(sentences: Sequence[str], counts: Sequence[int], phrases: Phrases) -> Float64Array:
+    """(S,): each sentence's mean likeness to all, each as often as it counts; from 0 to 1."""
     words = [tokenise(sentence) for sentence in sentences]
     cosines = np.zeros((len(words), len(words)))
     for size in range(1, LONGEST + 1):
@@ -41,7 +41,8 @@ def agree(sentences: Sequence[str], phrases: Phrases) -> Float64Array:
     cosines *= np.exp(-((lengths[:, None] - lengths) ** 2) / (2 * SIGMA**2))
     overlaps = _overlap(*_count(words, 1, lambda word: 1.0 if is_content_word(word) else LITTLE))
     likeness = (1 - OVERLAP) * cosines + OVERLAP * overlaps
-    return np.asarray(likeness.mean(axis=1))
+    weights = np.asarray(counts, np.float64)
+    return np.asarray(likeness @ weights / weights.sum())
 
 
 def _count(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -37,6 +38,8 @@ class Candidate:
     """Its log-probability after the length penalty, with that of its category (Eq. 14)."""
     log_probability: float
     """log P(sentence | its own sequence)."""
+    draws: int = 0
+    """How often it was drawn for the sequence."""
 
 
 class Describer:
@@ -105,8 +108,10 @@ class Describer:
                     length = (len(one.words) + 1) ** beams.length_penalty
                     score = one.score + log_category / length
                     key = (row.sequence, one.words)
-                    if key not in found or found[key].score < score:
-                        found[key] = Candidate(*key, score, one.log_probability)
+                    known = found.get(key)
+                    best = max(score, known.score) if known else score
+                    often = one.draws + (known.draws if known else 0)
+                    found[key] = Candidate(*key, best, one.log_probability, often)
         return sorted(found.values(), key=lambda each: (each.sequence, -each.score))
 
     def compare(self, view: ClipView, sentences: Sequence[Sequence[int]]) -> FloatArray:
@@ -117,10 +122,16 @@ class Describer:
         return np.asarray(compare(self.captioner, streams, sentences).numpy(), np.float32)
 
     def rate(self, candidates: Sequence[Candidate]) -> Float64Array:
-        """(S,): how well each sentence agrees with all of them."""
-        different = list(dict.fromkeys(candidate.words for candidate in candidates))
-        found = agree([self.say(words) for words in different], self.phrases)
-        ratings = dict(zip(different, found.tolist(), strict=True))
+        """(S,): how well each sentence agrees with all that were drawn.
+
+        If none were, with all of them.
+        """
+        draws: Counter[tuple[int, ...]] = Counter()
+        for candidate in candidates:
+            draws[candidate.words] += candidate.draws
+        counts = [*draws.values()] if any(draws.values()) else [1] * len(draws)
+        found = agree([self.say(words) for words in draws], counts, self.phrases)
+        ratings = dict(zip(draws, found.tolist(), strict=True))
         return np.array([ratings[candidate.words] for candidate in candidates])
 
     def place(self, candidates: Sequence[Candidate]) -> Float64Array:

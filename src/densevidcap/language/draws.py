@@ -6,6 +6,7 @@ captioner's own doubts say how much: where it is sure of a clip, it draws the sa
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import torch
@@ -22,7 +23,7 @@ class DrawOptions:
     """How sentences are drawn."""
 
     count: int = 10
-    """Of each region-sequence; equal ones are kept once."""
+    """Of each region-sequence; equal ones are kept once, with how often they came."""
     temperature: float = 0.7
     """Below 1 the probable words become more so; 1 is the captioner's own distribution."""
     max_length: int = 20
@@ -79,9 +80,20 @@ def _draw(
         live, said, state = live[going], said[going], state.select(going)
         if not len(live):
             break
-    sentences: list[dict[tuple[int, ...], Sentence]] = [{} for _ in range(len(streams))]
+    found: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(len(streams))]
+    likelihoods = {}
     for row, numbers, total in zip(rows.tolist(), words.tolist(), totals.tolist(), strict=True):
         own = tuple(numbers[: numbers.index(Vocabulary.EOS)])
-        score = total / (len(own) + 1) ** options.length_penalty
-        sentences[row][own] = Sentence(own, total, score)
-    return [sorted(each.values(), key=lambda one: -one.score) for each in sentences]
+        found[row][own] += 1
+        likelihoods[row, own] = total
+    return [
+        sorted(
+            (
+                Sentence(own, total, total / (len(own) + 1) ** options.length_penalty, count)
+                for own, count in of_row.items()
+                for total in [likelihoods[row, own]]
+            ),
+            key=lambda one: -one.score,
+        )
+        for row, of_row in enumerate(found)
+    ]
