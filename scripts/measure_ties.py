@@ -28,13 +28,13 @@ from densevidcap.data.sampling import Sampling
 from densevidcap.evaluation.captions import CaptionScorer
 from densevidcap.evaluation.dense import PAPER_METRICS
 from densevidcap.fits import HELD_OUT
+from densevidcap.language.affinity import find_special
 from densevidcap.language.beams import BeamOptions
 from densevidcap.language.choosing import Choice, ChoiceOptions, choose
 from densevidcap.language.describer import Candidate, Describer
-from densevidcap.language.draws import DrawOptions
 from densevidcap.language.views import ClipView, view_clip
 from densevidcap.lexical.features import cache_features
-from densevidcap.pipeline.candidates import keep_best
+from densevidcap.pipeline.candidates import Shortlist
 from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
 from densevidcap.records import FloatArray, FrameGrid, RegionSequence
 from densevidcap.regions import SequenceOptions, generate_sequences
@@ -44,19 +44,8 @@ LEAST_FRAMES = 4
 """Of a clip whose frames are halved."""
 
 
-class Sentences:
-    """What was found for a view, ready to choose from."""
-
-    def __init__(self, describer: Describer, view: ClipView, options: AnalysisOptions) -> None:
-        found = describer.propose(view, BeamOptions(options.beam), DrawOptions(options.draws))
-        self.kept: list[Candidate]
-        self.kept, self.quality = keep_best(found, describer, options.candidates)
-        self.words = [candidate.words for candidate in self.kept]
-        self.texts = [describer.say(words) for words in self.words]
-        self.meanings = describer.place(self.kept)
-
-    def choose(self, likelihoods: FloatArray) -> list[Choice]:
-        return choose(self.texts, self.quality, self.meanings, likelihoods, ChoiceOptions())
+def tie(short: Shortlist, affinities: FloatArray) -> list[Choice]:
+    return choose(short.sentences, short.quality, short.meanings, affinities, ChoiceOptions())
 
 
 def share_first(choices: Iterable[Choice], likelihoods: FloatArray) -> float:
@@ -111,17 +100,18 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
             for part in (slice(None), slice(0, None, 2), slice(1, None, 2))
         )
         views[record.id] = whole
-        sentences = Sentences(describer, whole, options)
-        likelihoods = describer.compare(whole, sentences.words)
-        own.append(share_first(sentences.choose(likelihoods), likelihoods))
-        mixed = random.permuted(likelihoods, axis=1)
-        shuffled.append(share_first(sentences.choose(mixed), mixed))
+        short = captioner.shortlist(whole)
+        own.append(share_first(tie(short, short.affinities), short.likelihoods))
+        mixed = random.permuted(short.likelihoods, axis=1)
+        special = np.asarray(find_special(mixed), np.float32)
+        shuffled.append(share_first(tie(short, special), mixed))
         best = find_best(describer, whole)
         beams.append(share_best(describer.compare(whole, best)))
         if count >= LEAST_FRAMES:
-            sentences = Sentences(describer, even, options)
-            choices = sentences.choose(describer.compare(even, sentences.words))
-            other_half.append(share_first(choices, describer.compare(odd, sentences.words)))
+            short = captioner.shortlist(even)
+            words_said = [candidate.words for candidate in short.candidates]
+            again = describer.compare(odd, words_said)
+            other_half.append(share_first(tie(short, short.affinities), again))
             beams_half.append(share_best(describer.compare(odd, find_best(describer, even))))
     chance = 100 / options.sequences
     print(f"sentences that are likeliest under their own sequence, of {len(own)} clips, in percent")

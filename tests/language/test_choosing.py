@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from densevidcap.errors import ModelError
-from densevidcap.language.choosing import ChoiceOptions, choose, find_special
+from densevidcap.language.choosing import ChoiceOptions, choose
 from densevidcap.regions.objectives import Float64Array
 
 SEQUENCES = 4
 
 
 class Found(NamedTuple):
-    """Sentences, their quality, their meanings and their likelihoods."""
+    """Sentences, their quality, meanings and affinities to sequences."""
 
     sentences: list[str]
     quality: Float64Array
     meanings: Float64Array
-    likelihoods: Float64Array
+    affinities: Float64Array
 
 
 def find_sentences(seed: int, count: int) -> Found:
@@ -78,25 +78,17 @@ def test_the_weight_of_diversity_makes_sentences_differ() -> None:
     assert sameness[0] - sameness[-1] > 0.1
 
 
-def test_the_weight_of_specificity_makes_sentences_special() -> None:
-    special = []
+def test_the_weight_of_specificity_ties_sentences_to_their_sequences() -> None:
+    ties = []
     for weight in (0.0, 0.1, 10.0):
         each = []
         for seed in range(20):
             found = find_sentences(seed, 60)
-            rated = find_special(found.likelihoods)
             chosen = choose(*found, ChoiceOptions(4, specificity=weight))
-            each += [rated[choice] for choice in chosen[1:]]
-        special.append(np.mean(each))
-    assert special == sorted(special)
-    assert special[0] < special[-1]
-
-
-@given(st.integers(0, 10_000))
-def test_what_is_special_is_so_on_average_to_none(seed: int) -> None:
-    special = find_special(find_sentences(seed, 20).likelihoods)
-    np.testing.assert_allclose(np.exp(special).mean(axis=1), 1)
-    assert (special <= np.log(SEQUENCES) + 1e-9).all()
+            each += [found.affinities[choice] for choice in chosen[1:]]
+        ties.append(np.mean(each))
+    assert ties == sorted(ties)
+    assert ties[0] < ties[-1]
 
 
 def test_the_same_content_words_say_the_same() -> None:

@@ -75,6 +75,7 @@ def make_segment(
         paths=random.integers(len(GRID), size=(sequences, frames)),
         sentences=said,
         likelihoods=random.uniform(-20, -5, (len(said), sequences)).astype(np.float32),
+        affinities=random.normal(size=(len(said), sequences)).astype(np.float32),
         quality=random.random(len(said), np.float32),
         fit=random.uniform(-1, 1, len(said)).astype(np.float32),
         confidence=random.random(len(said), np.float32),

@@ -14,9 +14,7 @@ from densevidcap.experiments.bench import Bench
 from densevidcap.experiments.oracle import Pair
 from densevidcap.language.beams import BeamOptions
 from densevidcap.language.choosing import ChoiceOptions, choose
-from densevidcap.language.draws import DrawOptions
 from densevidcap.language.views import ClipView
-from densevidcap.pipeline.candidates import keep_best
 from densevidcap.pipeline.captioner import DEFAULT_OPTIONS, DenseCaptioner
 from densevidcap.pipeline.ranking import Ranking
 
@@ -37,8 +35,8 @@ class Found:
     """(S,): by the evaluator; zeros if the model has none."""
     meanings: Sequence[Sequence[float]]
     """(S, D)"""
-    likelihoods: Sequence[Sequence[float]]
-    """(S, K): log P(sentence | sequence)."""
+    affinities: Sequence[Sequence[float]]
+    """(S, K): how much more of a sentence a sequence has than the others."""
     confidence: Sequence[float]
     """(S,): what the model itself ranks by."""
 
@@ -48,7 +46,7 @@ class Found:
             self.sentences,
             np.array(self.quality),
             np.array(self.meanings),
-            np.array(self.likelihoods),
+            np.array(self.affinities),
             options,
         )
         return [choice.place for choice in chosen]
@@ -71,20 +69,19 @@ def find_candidates(bench: Bench) -> dict[str, Found]:
 
 def _find(model: DenseCaptioner, view: ClipView) -> dict[str, Any]:
     """What is kept of a clip: all but confidence. Found as the pipeline does, by its settings."""
-    describer, evaluator, options = model.describer, model.evaluator, DEFAULT_OPTIONS
-    beams, draws = BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
-    searched, pool = describer.propose(view, beams), describer.propose(view, beams, draws)
-    kept, agreement = keep_best(pool, describer, options.candidates)
-    sentences = [describer.say(each.words) for each in kept]
-    fit = np.zeros(len(kept)) if evaluator is None else evaluator.score(view, sentences)
+    describer = model.describer
+    searched, short = (
+        describer.propose(view, BeamOptions(DEFAULT_OPTIONS.beam)),
+        model.shortlist(view),
+    )
     return {
         "searched": [(each.sequence, describer.say(each.words)) for each in searched],
-        "sentences": sentences,
-        "quality": agreement.tolist(),
-        "likelihood": [each.score for each in kept],
-        "fit": fit.tolist(),
-        "meanings": describer.place(kept).tolist(),
-        "likelihoods": describer.compare(view, [each.words for each in kept]).tolist(),
+        "sentences": short.sentences,
+        "quality": short.quality.tolist(),
+        "likelihood": [each.score for each in short.candidates],
+        "fit": short.fit.tolist(),
+        "meanings": short.meanings.tolist(),
+        "affinities": short.affinities.tolist(),
     }
 
 

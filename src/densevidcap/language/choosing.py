@@ -2,12 +2,11 @@
 
 Sentences are added one by one. The next, s of sequence r, is the pair with the highest
 
-    quality(s) + specificity * special(s, r) - diversity * mean of cos(s, t) over those chosen, t
+    quality(s) + specificity * affinity(s, r) - diversity * mean of cos(s, t) over those chosen, t
 
 among the sequences that have no sentence yet; when all have one, they all are free again. Quality
-is how well a sentence agrees with all that was found for the clip (`consensus.py`). A sentence is
-special to a sequence as far as it is likelier under it than under the clip's sequences on average:
-log P(s | r) / mean P(s | any). Cosines are those of the latent space in which the paper measures
+is how well a sentence agrees with all that was found for the clip (`consensus.py`); affinity is how
+much more of it the sequence has than the clip's others (`affinity.py`). Cosines are those of the latent space in which the paper measures
 how different captions are (Eq. 15). As for region-sequences, the first is the best by itself, and
 each further one must also differ.
 """
@@ -36,7 +35,7 @@ class ChoiceOptions:
     """What sameness with those chosen costs. Quality is from 0 to 1, rarely above .5, a cosine at
     most 1."""
     specificity: float = 0.05
-    """What being special to its sequence brings: with K sequences, that is at most log K."""
+    """What affinity to its sequence brings. It is a log, rarely above 2."""
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -57,20 +56,20 @@ def choose(
     sentences: Sequence[str],
     quality: FloatArray | Float64Array,
     meanings: FloatArray | Float64Array,
-    likelihoods: FloatArray | Float64Array,
+    affinities: FloatArray | Float64Array,
     options: ChoiceOptions,
 ) -> list[Choice]:
     """In order of choice; of sentences with the same content words only one is taken.
 
     `quality` is (S,), `meanings` (S, D) are the sentences' places in the latent space,
-    `likelihoods` (S, K) are log P(sentence | sequence).
+    `affinities` (S, K) are those of sentences and sequences.
     """
     # "a dog and a cat" says what "the cat and the dog" says.
     contents = [frozenset(list_content_words(sentence)) for sentence in sentences]
     units = _normalise(np.asarray(meanings, np.float64))
-    special = options.specificity * find_special(likelihoods)
+    own = options.specificity * affinities
     sameness = np.zeros(len(sentences))
-    is_free = np.ones(likelihoods.shape[1], bool)
+    is_free = np.ones(affinities.shape[1], bool)
     # The first is one of the best by themselves.
     is_open = quality == quality.max(initial=-np.inf)
     chosen: list[Choice] = []
@@ -78,7 +77,7 @@ def choose(
         if not is_free.any():
             is_free[:] = True
         worth = quality - options.diversity * sameness / max(1, len(chosen))
-        gains = np.where(is_open[:, None] & is_free, worth[:, None] + special, -np.inf)
+        gains = np.where(is_open[:, None] & is_free, worth[:, None] + own, -np.inf)
         best = Choice(*map(int, np.unravel_index(gains.argmax(), gains.shape)))
         chosen.append(best)
         is_free[best.sequence] = False
@@ -86,13 +85,6 @@ def choose(
         said = {contents[choice.place] for choice in chosen}
         is_open = np.array([content not in said for content in contents])
     return chosen
-
-
-def find_special(likelihoods: FloatArray | Float64Array) -> Float64Array:
-    """(S, K): how much likelier each sentence is under a sequence than on average, as a log."""
-    shifted = likelihoods - likelihoods.max(axis=1, keepdims=True)
-    shifted = shifted.astype(np.float64)
-    return np.asarray(shifted - np.log(np.exp(shifted).mean(axis=1, keepdims=True)))
 
 
 def _normalise(vectors: Float64Array) -> Float64Array:

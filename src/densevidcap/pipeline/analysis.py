@@ -49,6 +49,8 @@ class Segment:
     """(S,), the best first."""
     likelihoods: FloatArray
     """(S, K): log P(sentence | sequence)."""
+    affinities: FloatArray
+    """(S, K): how much more of a sentence a sequence has than the others."""
     quality: FloatArray
     """(S,), 0 to 1: how well each agrees with all that was found."""
     fit: FloatArray
@@ -66,6 +68,7 @@ class Segment:
             "probabilities": (T, len(self.grid), W),
             "paths": (K, T),
             "likelihoods": (S, K),
+            "affinities": (S, K),
             "quality": (S,),
             "fit": (S,),
             "confidence": (S,),
@@ -94,6 +97,7 @@ ARRAYS = (
     "probabilities",
     "paths",
     "likelihoods",
+    "affinities",
     "quality",
     "fit",
     "confidence",

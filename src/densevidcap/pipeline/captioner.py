@@ -19,10 +19,10 @@ from densevidcap.errors import ClipError, ModelError
 from densevidcap.language.beams import BeamOptions
 from densevidcap.language.describer import Describer
 from densevidcap.language.draws import DrawOptions
-from densevidcap.language.views import view_clip
+from densevidcap.language.views import ClipView, view_clip
 from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.pipeline.candidates import keep_best
+from densevidcap.pipeline.candidates import Shortlist, make_shortlist
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.ranking import Ranking
 from densevidcap.pipeline.segments import cut, sample_segment
@@ -174,19 +174,9 @@ class DenseCaptioner:
         begin("regions")
         sequences = generate_sequences(seen, SequenceOptions(options.sequences))
         view = view_clip(seen, sequences, self._inputs)
-        begin("sentences")
-        found = self.describer.propose(
-            view, BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
-        )
-        begin("ranking")
-        kept, agreement = keep_best(found, self.describer, options.candidates)
-        sentences = [self.describer.say(candidate.words) for candidate in kept]
-        quality = agreement.astype(np.float32)
-        fit = np.zeros_like(quality)
-        if self.evaluator is not None:
-            fit = self.evaluator.score(view, sentences)
+        short = self.shortlist(view, options, begin)
         lexicon = self.words.lexicon
-        places = list(range(len(lexicon))) if keep_lexicon else _list_said(sentences, lexicon)
+        places = list(range(len(lexicon))) if keep_lexicon else _list_said(short.sentences, lexicon)
         return Segment(
             *span,
             grid=seen.grid,
@@ -194,13 +184,28 @@ class DenseCaptioner:
             words=tuple(lexicon.words[place] for place in places),
             probabilities=seen.probabilities[:, :, places].astype(np.float16),
             paths=view.paths,
-            sentences=tuple(sentences),
-            likelihoods=self.describer.compare(view, [candidate.words for candidate in kept]),
-            quality=quality,
-            fit=fit,
-            confidence=self.ranking.rate(quality, fit),
-            meanings=self.describer.place(kept).astype(np.float32),
+            sentences=short.sentences,
+            likelihoods=short.likelihoods,
+            affinities=short.affinities,
+            quality=short.quality,
+            fit=short.fit,
+            confidence=self.ranking.rate(short.quality, short.fit),
+            meanings=short.meanings,
         )
+
+    def shortlist(
+        self,
+        view: ClipView,
+        options: AnalysisOptions = DEFAULT_OPTIONS,
+        begin: Callable[[Stage], None] = lambda _: None,
+    ) -> Shortlist:
+        """The sentences of a clip to choose from."""
+        begin("sentences")
+        beams, draws = BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
+        found = self.describer.propose(view, beams, draws)
+        begin("ranking")
+        words, most = self.words.lexicon.words, options.candidates
+        return make_shortlist(found, view, self.describer, self.evaluator, words, most)
 
 
 def _count_inputs(describer: Describer, evaluator: Evaluator | None) -> int:

@@ -41,9 +41,7 @@ def choose_captions(
 
 
 def choose_from(segment: Segment, options: ChoiceOptions) -> list[Choice]:
-    return choose(
-        segment.sentences, segment.quality, segment.meanings, segment.likelihoods, options
-    )
+    return choose(segment.sentences, segment.quality, segment.meanings, segment.affinities, options)
 
 
 def _describe(
