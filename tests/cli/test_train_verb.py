@@ -146,6 +146,8 @@ def test_it_starts_from_a_model_and_leaves_out_a_clip_that_cannot_be_read(
     (own / "broken.mp4").write_bytes(b"no video")
     with (own / "mine.csv").open("a") as table:
         table.write("broken.mp4,a red ball\nmissing.mp4,a red ball\n")
+    # Two rounds of words, as in the recipe `full`.
+    shutil.copy(own / "recipe" / "words.toml", own / "recipe" / "words-again.toml")
     start = ("--from", str(trained / "model"))
     refused = train(own, own / "model", *start)
     assert isinstance(refused.exception, CorpusError)
@@ -164,8 +166,11 @@ def test_it_starts_from_a_model_and_leaves_out_a_clip_that_cannot_be_read(
     assert list(card["left_out"]) == ["broken"]
     assert set(card["figures"]) == {"D_div"}
 
-    for stage in ("words", "sentences"):
-        assert read_card(own / "model" / stage)["started_from"]["weights"] == stage
+    assert "2 of 6, words, round 1: " in result.stderr
+    model = own / "model"
+    for stage in (model / "training" / "words-1", model / "words", model / "sentences"):
+        origin = {"words": "words-1", "words-1": "words"}.get(stage.name, stage.name)
+        assert read_card(stage)["started_from"]["weights"] == origin
     # The encoder is not trained by this recipe, so both models have the same one.
     first, second = (densevidcap.load(folder / "model") for folder in (trained, own))
     ours, theirs = first.words.encoder.state_dict(), second.words.encoder.state_dict()
