@@ -67,6 +67,6 @@ def test_on_six_clips_for_an_epoch(tmp_path: Path, hasty: Path) -> None:
 def test_to_the_letter(tmp_path: Path) -> None:
     follow(tmp_path)
     figures = json.loads((tmp_path / "my-model" / "card.json").read_text())["figures"]
-    # Another clip's sentence gets about 30 in this world, where all clips are much alike.
-    assert figures["CIDEr"] > 50
+    # Sentences of other clips get 14 to 28 in this world, where all clips are much alike.
+    assert figures["CIDEr"] > 40
     assert figures["D_div"] > 0.2
