@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from densevidcap.experiments.bench import Bench
-from densevidcap.experiments.definition import Experiment
+from densevidcap.experiments.definition import Experiment, Row
 from densevidcap.experiments.results import Line, Table
 from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.lexical.measures import detect
@@ -13,8 +13,12 @@ from densevidcap.lexical.measures import detect
 
 def compare_detection(bench: Bench, experiment: Experiment) -> Table:
     """Among the words whose probabilities captioners get, by each row's Lexical-FCN."""
+    first: dict[str, Row] = {}
+    for row in experiment.rows:
+        if row.words:
+            first.setdefault(row.words, row)
     lines = []
-    for row in (row for row in experiment.rows if row.words):
+    for row in first.values():
         words = bench.find_words(row.words)
         views = bench.view(bench.find_captioner(row.system, row.words), words).values()
         lexicon = LexicalFCN.load(words).lexicon

@@ -28,6 +28,8 @@ def draw_picture(picture: Picture, path: Path) -> None:
     else:
         for curve in picture.curves:
             axes.plot(curve.x, curve.y, marker=".", label=curve.name)
+        whole = all(x.is_integer() for curve in picture.curves for x in curve.x)
+        axes.xaxis.get_major_locator().set_params(integer=whole)
     axes.set_title(picture.title, loc="left", fontsize=10)
     axes.set_xlabel(picture.x)
     axes.set_ylabel(picture.y)
@@ -46,4 +48,6 @@ def _draw_bars(axes: Any, picture: Picture) -> None:
         bars = axes.bar(places, curve.y, width, label=curve.name)
         axes.bar_label(bars, fmt="%.3f", fontsize=8)
     middle = width * (len(picture.curves) - 1) / 2
-    axes.set_xticks([place + middle for place in range(len(picture.bars))], picture.bars)
+    ticks = [place + middle for place in range(len(picture.bars))]
+    axes.set_xticks(ticks, picture.bars, fontsize=8)
+    axes.margins(y=0.2)

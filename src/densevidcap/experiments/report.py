@@ -26,9 +26,10 @@ agree, not figures. On 244 clips, the standard error of CIDEr is about 3.5.
 
 def write_report(runs: Path, docs: Path) -> Path:
     """The page and its pictures, from all results in the folder of runs."""
-    results = [Result.load(path) for path in sorted(runs.glob(f"*/{RESULTS}"))]
+    results = [Result.load(path) for path in runs.glob(f"*/{RESULTS}")]
     if not results:
         raise CorpusError(f"{runs}: no results in it; run an experiment first")
+    results.sort(key=lambda result: (not result.experiment.startswith("table"), result.experiment))
     for result in results:
         for picture in result.outcome.pictures:
             draw_picture(picture, docs / PICTURES / f"{picture.name}.png")
@@ -74,9 +75,13 @@ def _write_table(table: Table) -> Iterator[str]:
 
 
 def _write_cell(line: Line, column: int, digits: int) -> str:
-    ours = [f"{line.ours[column]:.{digits}f}"] if line.ours else []
-    paper = [f"({line.paper[column]:.{digits}f})"] if line.paper else []
+    ours = [_round(line.ours[column], digits)] if line.ours else []
+    paper = [f"({_round(line.paper[column], digits)})"] if line.paper else []
     return " ".join(ours + paper)
+
+
+def _round(figure: float, digits: int) -> str:
+    return f"{round(figure, digits) + 0.0:.{digits}f}"  # no "-0.0"
 
 
 def _write_finding(table: Table, finding: Finding) -> str:
