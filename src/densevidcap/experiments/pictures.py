@@ -17,6 +17,7 @@ COLOURS = ("#9e2477", "#8a8a8a", "#1b7f8c", "#d98a00")
 def draw_picture(picture: Picture, path: Path) -> None:
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         raise MissingExtraError("matplotlib", "train", "drawing a figure") from None
 
@@ -29,7 +30,7 @@ def draw_picture(picture: Picture, path: Path) -> None:
         for curve in picture.curves:
             axes.plot(curve.x, curve.y, marker=".", label=curve.name)
         whole = all(x.is_integer() for curve in picture.curves for x in curve.x)
-        axes.xaxis.get_major_locator().set_params(integer=whole)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=whole))
     axes.set_title(picture.title, loc="left", fontsize=10)
     axes.set_xlabel(picture.x)
     axes.set_ylabel(picture.y)
