@@ -70,10 +70,8 @@ def find_candidates(bench: Bench) -> dict[str, Found]:
 def _find(model: DenseCaptioner, view: ClipView) -> dict[str, Any]:
     """What is kept of a clip: all but confidence. Found as the pipeline does, by its settings."""
     describer = model.describer
-    searched, short = (
-        describer.propose(view, BeamOptions(DEFAULT_OPTIONS.beam)),
-        model.shortlist(view),
-    )
+    searched = describer.propose(view, BeamOptions(DEFAULT_OPTIONS.beam))
+    short = model.shortlist(view)
     return {
         "searched": [(each.sequence, describer.say(each.words)) for each in searched],
         "sentences": short.sentences,

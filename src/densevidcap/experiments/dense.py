@@ -33,10 +33,14 @@ def compare_dense(bench: Bench, experiment: Experiment) -> Outcome:
         if row.system not in (*ORACLES, *ORDERS):
             raise ModelError(f"{experiment.name}: '{row.name}' has no order '{row.system}'")
     clips = find_candidates(bench)
+    rows = experiment.rows
+    if not any(any(found.fit) for found in clips.values()):
+        # A model without an evaluator: its rows stay empty.
+        rows = tuple(row for row in rows if row.system != "evaluator")
     with CaptionScorer(bench.references) as scorer:
-        bench.watcher.start("scoring", len(experiment.rows))
+        bench.watcher.start("scoring", len(rows))
         precision = {}
-        for row in experiment.rows:
+        for row in rows:
             precision[row.name] = average_precision(scorer, _rank(row, clips, scorer))
             bench.watcher.advance()
     tables = (_tabulate(experiment, precision, number) for number in range(len(TOPS)))
@@ -91,7 +95,9 @@ def _tabulate(
     """
     top, width = TOPS[number], len(PAPER_METRICS)
     absolute = tuple(
-        Line(row.name, precision[row.name][top], row.paper[number * width :][:width])
+        Line(
+            row.name, precision.get(row.name, {}).get(top, ()), row.paper[number * width :][:width]
+        )
         for row in experiment.rows
     )
     (base,) = (line for line in absolute if line.name == experiment.about.baseline)
