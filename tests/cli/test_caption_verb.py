@@ -110,9 +110,21 @@ def test_a_broken_clip_among_good_ones(whole: Path, clip: Path, tmp_path: Path) 
     text.write_text("no video")
     bad = [broken, empty, text, tmp_path / "none.mp4"]
     out = tmp_path / "out"
-    arguments: list[str | Path] = [bad[0], clip, *bad[1:], "--model", whole, "--frames", "2", "--out", out]
+    clips: list[str | Path] = [bad[0], clip, *bad[1:]]
     finished = subprocess.run(
-        [sys.executable, "-m", "densevidcap", "caption", *arguments],
+        [
+            sys.executable,
+            "-m",
+            "densevidcap",
+            "caption",
+            *clips,
+            "--model",
+            whole,
+            "--frames",
+            "2",
+            "--out",
+            out,
+        ],
         capture_output=True,
         text=True,
         check=False,
