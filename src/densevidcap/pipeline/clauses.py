@@ -22,6 +22,7 @@ _PRONOUNS = {
     "they": "person people group someone somebody child baby kid couple crowd team band "
     "men women boys girls chef cook player singer dancer teacher doctor judge reporter host",
 }
+_PLURALS = frozenset({"people", "men", "women", "children"})
 _PRONOUN_OF = {word: pronoun for pronoun, words in _PRONOUNS.items() for word in words.split()}
 
 
@@ -53,8 +54,17 @@ def part(sentence: str) -> Clause:
         if word in ("is", "are"):
             return Clause((*words[:place],), (*words[place + 1 :],), word == "are")
         if word.endswith("ing"):
-            return Clause((*words[:place],), (*words[place:],), words[0] not in _ARTICLES)
+            return Clause((*words[:place],), (*words[place:],), _is_plural(words[:place]))
     return Clause((*words,), ())
+
+
+def _is_plural(subject: Sequence[str]) -> bool:
+    """By its first noun: "two men in a car", but "man with glasses"."""
+    if subject[0] in _ARTICLES:
+        return False
+    place = next((n for n, w in enumerate(subject) if not list_content_words(w)), len(subject))
+    head = subject[max(0, place - 1)]
+    return "and" in subject or head.endswith("s") or head in _PLURALS
 
 
 def list_things(words: Sequence[str]) -> list[Thing]:
