@@ -6,9 +6,9 @@ Sentences are added one by one. The next, s of sequence r, is the pair with the 
 
 among the sequences that have no sentence yet; when all have one, they all are free again. Quality
 is how well a sentence agrees with all that was found for the clip (`consensus.py`); affinity is how
-much more of it the sequence has than the clip's others (`affinity.py`). Cosines are those of the latent space in which the paper measures
-how different captions are (Eq. 15). As for region-sequences, the first is the best by itself, and
-each further one must also differ.
+much more of it the sequence has than the clip's others (`affinity.py`). Cosines are those of the
+latent space in which the paper measures how different captions are (Eq. 15). As for region-
+sequences, the first is the best by itself, and each further one must also differ.
 """
 
 from __future__ import annotations
