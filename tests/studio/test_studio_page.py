@@ -25,7 +25,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="needs a browser: apt-get install chromium"
 )
-expect.set_options(timeout=60_000)
+PATIENCE = 20
+"""Seconds for anything that the page does."""
+expect.set_options(timeout=1000 * PATIENCE)
 EDGES = ("left", "top", "right", "bottom")
 
 
@@ -35,6 +37,11 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _awake(done: str) -> None:
+    """A worker that has captioned a clip has its networks loaded: none of the waits is for them."""
 
 
 @pytest.fixture
@@ -63,7 +70,7 @@ def open_result(page: Page, key: str) -> None:
 
 def await_that(page: Page, condition: str) -> None:
     """Playwright's own way evaluates strings in the page, which its policy forbids."""
-    deadline = monotonic() + 60
+    deadline = monotonic() + PATIENCE
     while not page.evaluate(condition):
         assert monotonic() < deadline, condition
         page.wait_for_timeout(50)
@@ -71,12 +78,13 @@ def await_that(page: Page, condition: str) -> None:
 
 def seek(page: Page, time: float) -> None:
     page.evaluate(
-        """time => new Promise(done => {
+        """([time, patience]) => new Promise((done, fail) => {
             const video = document.getElementById("video");
             video.addEventListener("seeked", () => requestAnimationFrame(done), { once: true });
             video.currentTime = time;
+            setTimeout(() => fail(new Error(`no picture at ${time}`)), 1000 * patience);
         })""",
-        time,
+        [time, PATIENCE],
     )
 
 
@@ -136,6 +144,11 @@ def test_boxes_on_the_canvas_are_those_of_the_file(
             found.append(drawn)
         moved = max(moved, float(np.ptp(found, axis=0).max()))
     assert moved > 20, "no box moves in this clip"
+
+
+def test_visits_in_quick_succession_end_at_the_last(page: Page, done: str) -> None:
+    page.evaluate("id => ['x', id, '', id].forEach(hash => (location.hash = hash))", done)
+    expect(page.locator("#sentences li")).to_have_count(5)
 
 
 def test_a_lane_is_as_long_as_its_sentence_holds(

@@ -51,14 +51,20 @@ async function route() {
     if (id === "") await welcome();
     else follow(await ask(clipUrl(id)));
   } catch (error) {
-    await welcome();
-    fail(error);
+    await giveUp(error);
   }
 }
 
 async function welcome() {
   show("welcome");
   await showEarlier();
+}
+
+/* Back to the beginning, with the reason; none if something else was asked for meanwhile. */
+async function giveUp(error) {
+  if (error.name === "AbortError") return;
+  await welcome();
+  fail(error);
 }
 
 async function send(file) {
@@ -79,9 +85,7 @@ async function send(file) {
     history.pushState(null, "", `#${job.id}`);
     wait(job);
   } catch (error) {
-    if (error.name === "AbortError") return;
-    await welcome();
-    fail(error);
+    await giveUp(error);
   }
 }
 
@@ -105,12 +109,11 @@ function wait(job) {
     await ask(clipUrl(job.id), { method: "DELETE" });
     goHome();
   };
-  leave = watch(job.id, async (now) => {
+  leave = watch(job.id, (now) => {
     if (now.state === "done") {
       open(now);
     } else if (now.state === "failed") {
-      await welcome();
-      fail(new Error(now.message));
+      giveUp(new Error(now.message));
     } else {
       tellJob(now);
     }
@@ -119,10 +122,14 @@ function wait(job) {
 
 async function open({ id, name }) {
   choice.open(id);
-  const result = await choice.ask();
-  show("result", name);
-  viewer.open(id, clipUrl(id, "/footage"), result);
-  leave = () => viewer.close();
+  try {
+    const result = await choice.ask();
+    show("result", name);
+    viewer.open(id, clipUrl(id, "/footage"), result);
+    leave = () => viewer.close();
+  } catch (error) {
+    await giveUp(error);
+  }
 }
 
 /* A .json that was exported earlier, with the video of the same name if it was given too. */

@@ -66,12 +66,12 @@ export class Player {
   playSpan({ start, end }) {
     this.#stop = end;
     this.#video.currentTime = start;
-    this.#video.play();
+    this.#start();
   }
 
   toggle() {
     this.#stop = null;
-    this.#video.paused ? this.#video.play() : this.#video.pause();
+    this.#video.paused ? this.#start() : this.#video.pause();
   }
 
   draw(now = this.#video.currentTime) {
@@ -85,6 +85,11 @@ export class Player {
       pointOut(pen, this.#pointed.box);
     }
     this.follow(time);
+  }
+
+  #start() {
+    // A pause that comes before the first picture is no failure.
+    this.#video.play().catch(() => null);
   }
 
   #play(time) {
