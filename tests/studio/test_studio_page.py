@@ -116,6 +116,7 @@ def test_a_chosen_clip_goes_through_its_stages_to_a_result(page: Page, clip: Pat
         const now = document.getElementById("progress-now");
         new MutationObserver(() => told.push(now.textContent)).observe(now, { childList: true });
     }""")
+    expect(page.locator("#limits")).not_to_be_empty()
     page.set_input_files("#clip-input", clip)
     expect(page.locator("#progress")).to_be_visible()
     expect(page.locator("#progress-title")).to_have_text(clip.name)
@@ -308,6 +309,7 @@ def test_dark_and_light_are_the_systems_or_ones_own(
 ) -> None:
     page = browser.new_page(color_scheme=scheme)
     page.goto(studio.url)
+    expect(page.locator("#limits")).not_to_be_empty()
     brightness = "getComputedStyle(document.body).backgroundColor"
     first = page.evaluate(brightness)
     page.locator("#theme").click()
@@ -323,6 +325,7 @@ def test_a_refusal_says_why(browser: Browser, studio: RunningStudio, tmp_path: P
     page.goto(studio.url)
     text = tmp_path / "notes.mp4"
     text.write_text("not a video")
+    expect(page.locator("#limits")).not_to_be_empty()  # from then on the page takes files
     page.set_input_files("#clip-input", text)
     expect(page.get_by_role("alert")).to_contain_text("notes.mp4: cannot be read")
     page.goto(f"{studio.url}#unknown")

@@ -11,12 +11,12 @@ import { Viewer } from "./viewer.js";
 const byId = (id) => document.getElementById(id);
 const VIEWS = ["welcome", "progress", "result"];
 
+offerThemes(byId("theme"));
 const facts = await ask("api/studio");
 const viewer = new Viewer(fail);
 const choice = new Choice(facts.formats, (result) => viewer.show(result), fail);
 let leave = () => {}; // ends what the view before was doing
 
-offerThemes(byId("theme"));
 byId("limits").textContent = `Up to ${facts.limits}; kept for ${facts.max_days} days.`;
 takeFiles(
   {
