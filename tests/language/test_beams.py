@@ -8,11 +8,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.language.plain_scores import score
 from tests.language.small_captioners import KINDS, make_captioner, make_streams
 
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import ModelError
-from densevidcap.language.beams import ROWS, BeamOptions, find_repeats, score, search
+from densevidcap.language.beams import ROWS, BeamOptions, find_repeats, search
 from densevidcap.language.captioner import Captioner, Kind
 from densevidcap.language.streams import Streams
 

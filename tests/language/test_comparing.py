@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.language.plain_scores import score
 from tests.language.small_captioners import KINDS, make_captioner, make_streams
 
-from densevidcap.language.beams import score
 from densevidcap.language.captioner import Kind
 from densevidcap.language.comparing import compare
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 
@@ -10,11 +9,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.language.plain_scores import score
 from tests.language.small_corpus import LIBRARY, Corpus, make_corpus, make_task
 
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.language.beams import score
 from densevidcap.language.learning import Batch, SentenceOptions, SentenceTask
 from densevidcap.language.views import look, make_streams
 
@@ -127,24 +126,3 @@ def test_a_corpus_without_captions_is_refused(corpus: Corpus) -> None:
 def test_settings_that_cannot_work_are_refused(name: str, value: float) -> None:
     with pytest.raises(ModelError, match=f"{name} .* not {value}"):
         SentenceOptions(**{name: value})  # type: ignore[arg-type]
-
-
-def test_contrast_compares_with_another_sequence_of_the_same_clip(corpus: Corpus) -> None:
-    task = make_task(corpus, SentenceOptions(batch=16, contrast=0.5))
-    for batch in task.batches(0):
-        assert batch.others is not None
-        count = len(batch.others)
-        assert count == -(-len(batch.sentences) // 8)
-        own = batch.streams.select(slice(count))
-        assert torch.equal(own.lengths, batch.others.lengths)
-        assert not torch.equal(own.whole["special_words"], batch.others.whole["special_words"])
-
-
-def test_contrast_costs_log_2_where_sequences_are_alike(corpus: Corpus) -> None:
-    task = make_task(corpus, SentenceOptions(batch=16, contrast=0.5))
-    task.model.eval()
-    batch = next(task.batches(0))
-    assert batch.others is not None
-    plain = task.loss(batch._replace(others=None)).item()
-    same = batch._replace(others=batch.streams.select(slice(len(batch.others))))
-    assert task.loss(same).item() == pytest.approx(plain + 0.5 * math.log(2), abs=1e-4)

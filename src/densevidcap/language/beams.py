@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import ModelError
@@ -65,22 +63,6 @@ def search(
         part = streams.select(slice(start, start + ROWS))
         found += _search(captioner, part, options or BeamOptions())
     return found
-
-
-@torch.inference_mode()
-def score(captioner: Captioner, streams: Streams, sentences: Sequence[Sequence[int]]) -> Tensor:
-    """(N,): log P(sentence | streams), for one sentence (as in `Sentence.words`) a row."""
-    found = []
-    for start in range(0, len(streams), ROWS):
-        part = slice(start, start + ROWS)
-        signed = [[Vocabulary.BOS, *words, Vocabulary.EOS] for words in sentences[part]]
-        padded = pad_sequence(
-            [torch.tensor(words) for words in signed],
-            batch_first=True,
-            padding_value=Vocabulary.PAD,
-        )
-        found.append(captioner.log_likelihood(streams.select(part), padded))
-    return torch.cat(found)
 
 
 def _search(captioner: Captioner, streams: Streams, options: BeamOptions) -> list[list[Sentence]]:

@@ -80,20 +80,11 @@ def _draw(
         live, said, state = live[going], said[going], state.select(going)
         if not len(live):
             break
-    found: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(len(streams))]
-    likelihoods = {}
+    draws = [Counter[tuple[int, ...]]() for _ in range(len(streams))]
+    found: list[dict[tuple[int, ...], Sentence]] = [{} for _ in draws]
     for row, numbers, total in zip(rows.tolist(), words.tolist(), totals.tolist(), strict=True):
         own = tuple(numbers[: numbers.index(Vocabulary.EOS)])
-        found[row][own] += 1
-        likelihoods[row, own] = total
-    return [
-        sorted(
-            (
-                Sentence(own, total, total / (len(own) + 1) ** options.length_penalty, count)
-                for own, count in of_row.items()
-                for total in [likelihoods[row, own]]
-            ),
-            key=lambda one: -one.score,
-        )
-        for row, of_row in enumerate(found)
-    ]
+        draws[row][own] += 1
+        score = total / (len(own) + 1) ** options.length_penalty
+        found[row][own] = Sentence(own, total, score, draws[row][own])
+    return [sorted(each.values(), key=lambda one: -one.score) for each in found]

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from densevidcap.data.manifest import ClipRecord
@@ -21,8 +20,6 @@ from densevidcap.language.streams import Streams
 from densevidcap.language.views import ClipView, Row, make_streams, spread_evenly
 from densevidcap.regions.objectives import IndexArray
 
-CONTRASTED = 8
-"""One in so many sentences is compared with another sequence: each costs three times as much."""
 POOL = 20
 """Batches that are sorted by length together, so that a batch has little padding."""
 
@@ -42,18 +39,13 @@ class SentenceOptions:
     label_smoothing: float = 0.1
     sentences: int = 0
     """Captions of a clip in one epoch, on average, drawn anew; 0 takes all."""
-    contrast: float = 0.0
-    """Weight of a second loss, for an eighth of the sentences: that each is likelier under its own
-    sequence than under another of the clip. Without it a captioner is free to ignore the regions,
-    since the clip as a whole tells most of a sentence."""
 
     def __post_init__(self) -> None:
         for name in ("min_count", "max_length", "batch", "frames"):
             if getattr(self, name) < 1:
                 raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("sentences", "contrast"):
-            if not getattr(self, name) >= 0:
-                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        if self.sentences < 0:
+            raise ModelError(f"sentences must be 0 or more, not {self.sentences}")
         if not 0 <= self.label_smoothing <= 1:
             raise ModelError(f"label_smoothing is a share, from 0 to 1, not {self.label_smoothing}")
 
@@ -62,8 +54,6 @@ class Batch(NamedTuple):
     streams: Streams
     sentences: Tensor
     """(N, L)"""
-    others: Streams | None = None
-    """Of the first sentences' clips: another of their region-sequences."""
 
 
 class Pair(NamedTuple):
@@ -134,11 +124,8 @@ class SentenceTask:
     def _collate(self, pairs: Sequence[Pair], random: np.random.Generator | None) -> Batch:
         rows = [Row(self.views[p.clip], p.sequence, self._draw(p.clip, random)) for p in pairs]
         words = [torch.tensor(pair.words) for pair in pairs]
-        others = None
-        if random is not None and self.options.contrast:
-            others = self._make([_turn(row, random) for row in rows[: -(-len(rows) // CONTRASTED)]])
         padded = pad_sequence(words, batch_first=True, padding_value=Vocabulary.PAD)
-        return Batch(self._make(rows), padded, others)
+        return Batch(self._make(rows), padded)
 
     def _make(self, rows: Sequence[Row]) -> Streams:
         options = self.model.options
@@ -154,14 +141,7 @@ class SentenceTask:
         return np.sort(random.choice(count, drawn, replace=False))
 
     def loss(self, batch: Batch) -> Tensor:
-        loss = self.model.loss(batch.streams, batch.sentences, self.options.label_smoothing)
-        if batch.others is None:
-            return loss
-        first = slice(len(batch.others))
-        sentences = batch.sentences[first]
-        own = self.model.log_likelihood(batch.streams.select(first), sentences)
-        other = self.model.log_likelihood(batch.others, sentences)
-        return loss + self.options.contrast * F.softplus(other - own).mean()
+        return self.model.loss(batch.streams, batch.sentences, self.options.label_smoothing)
 
     def rate_factors(self) -> dict[str, float]:
         return {}
@@ -178,9 +158,3 @@ class SentenceTask:
             total += float(self.model.loss(batch.streams, batch.sentences)) * count
             words += count
         return {"nats_a_word": total / words}
-
-
-def _turn(row: Row, random: np.random.Generator) -> Row:
-    """To another of the clip's sequences, if it has one."""
-    count = len(row.view.paths)
-    return row._replace(sequence=int(row.sequence + random.integers(1, max(2, count))) % count)
