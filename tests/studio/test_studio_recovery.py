@@ -5,26 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 from click.testing import CliRunner
-from tests.studio.running import RunningStudio, run_studio
+from tests.studio.running import RunningStudio, await_that, run_studio
 
 from densevidcap.cli import root
 from densevidcap.errors import ClipError
 from densevidcap.studio.lock import StudioError, hold
 from densevidcap.studio.shelter import Shelter
-
-
-def await_that(condition: Callable[[], bool], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def is_working(studio: RunningStudio, key: str) -> bool:

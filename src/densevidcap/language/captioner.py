@@ -143,21 +143,11 @@ class Captioner(nn.Module):
         hidden, after = self.decode(state, words.unsqueeze(1))
         return self.project(hidden[:, 0]).log_softmax(-1), after
 
-    def loss(
-        self,
-        streams: Streams,
-        sentences: Tensor,
-        label_smoothing: float = 0.0,
-        given: Tensor | None = None,
-    ) -> Tensor:
-        """Mean cross-entropy of the words of sentences (N, L).
-
-        `given` (N, L - 1) is read in place of the true words before each, as
-        scheduled sampling wants it.
-        """
+    def loss(self, streams: Streams, sentences: Tensor, label_smoothing: float = 0.0) -> Tensor:
+        """Mean cross-entropy of the words of sentences (N, L)."""
         targets = sentences[:, 1:]
         said = targets != Vocabulary.PAD
-        hidden = self.follow(streams, sentences[:, :-1] if given is None else given)
+        hidden = self.follow(streams, sentences[:, :-1])
         # Only real words go through the widest layer: padding is about half of a batch.
         logits = self.project(hidden[said])
         return F.cross_entropy(logits, targets[said], label_smoothing=label_smoothing)

@@ -86,17 +86,17 @@ async def post_clip(
     name: Annotated[str, Query(min_length=1, max_length=255, description="What to call it.")],
 ) -> Job:
     """Queue the clip in the request's body: a video, GIF or picture."""
-    await run_sync(studio.check_room)
     name = clean_name(name)
     key = secrets.token_urlsafe(16)
     files = studio.data.clip(key)
     source = files.name_source(name)
     kept = False
     try:
-        await receive(request.stream(), source, studio.limits.max_bytes)
-        await studio.doorman.run(tasks.inspect, source, studio.limits.decoding)
-        room = studio.limits.max_waiting, studio.limits.max_clips
-        kept = await run_sync(studio.jobs.add, key, name, *room)
+        async with studio.arrive(key):
+            await receive(request.stream(), source, studio.limits.max_bytes)
+            await studio.doorman.run(tasks.inspect, source, studio.limits.decoding)
+            room = studio.limits.max_waiting, studio.limits.max_clips
+            kept = await run_sync(studio.jobs.add, key, name, *room)
     except ClipTooLargeError:
         reason = f"{name}: too large; what fits is {studio.limits.describe()}"
         raise HTTPException(413, reason) from None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from anyio.to_thread import run_sync
 from fastapi import HTTPException
 
 from densevidcap.errors import DenseVidCapError
@@ -25,16 +28,25 @@ class Studio:
     """Looks at what is posted."""
     scribe: Shelter
     """Writes exports; apart from the doorman, because a film takes its time."""
+    _arriving: set[str] = field(default_factory=set)
+    """Clips that are being sent. They take disk space before they are in the queue."""
 
-    def check_room(self) -> None:
-        """Refuse another clip if the queue or the shelf is full."""
-        waiting, kept = self.jobs.count()
+    @asynccontextmanager
+    async def arrive(self, key: str) -> AsyncIterator[None]:
+        """While a clip is being sent, it has a place in the queue; refused if that is full."""
+        waiting, kept = await run_sync(self.jobs.count)
+        waiting += len(self._arriving)
         if waiting >= self.limits.max_waiting:
             raise HTTPException(
                 429, f"{waiting} clips wait already; try again in a minute", {"Retry-After": "60"}
             )
         if kept >= self.limits.max_clips:
             raise HTTPException(409, f"{kept} clips are kept already; delete one first")
+        self._arriving.add(key)
+        try:
+            yield
+        finally:
+            self._arriving.remove(key)
 
     def find(self, key: str) -> Job:
         job = self.jobs.find(key)

@@ -16,6 +16,8 @@ LOOK = 0.2
 """Seconds between two looks at the worker."""
 TIDY = 60.0
 """Seconds between two removals of old clips."""
+PAUSE = 10.0
+"""Seconds between two workers: those that cannot even start must not keep the machine busy."""
 
 
 class Supervisor:
@@ -44,7 +46,7 @@ class Supervisor:
             self._data.clip(key).remove()
 
     def _watch(self) -> None:
-        worker, tidied = self._hire(), -TIDY
+        worker, hired, tidied = self._hire(), time.monotonic(), -TIDY
         while not self._stopping.wait(LOOK):
             if time.monotonic() - tidied > TIDY:
                 self.tidy()
@@ -52,9 +54,9 @@ class Supervisor:
             if worker.is_alive() and self._jobs.is_overdue(self._limits.max_work):
                 worker.kill()
                 worker.join()
-            if not worker.is_alive():
+            if not worker.is_alive() and time.monotonic() - hired > PAUSE:
                 self._jobs.give_back(died=True)
-                worker = self._hire()
+                worker, hired = self._hire(), time.monotonic()
         worker.kill()
         worker.join()
 
