@@ -21,6 +21,10 @@ class ModelError(DenseVidCapError):
     """A model folder, weight file or configuration that cannot be used."""
 
 
+class OutputError(DenseVidCapError):
+    """A file or folder that cannot be written, or must not be."""
+
+
 class MissingExtraError(DenseVidCapError):
     """An optional dependency that the requested work needs."""
 

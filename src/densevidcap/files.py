@@ -1,22 +1,151 @@
-"""Files that are written as a whole or not at all."""
+"""Files that are written as a whole or not at all, and folders that one process has for itself."""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from safetensors import SafetensorError
+
+from densevidcap.errors import DenseVidCapError, OutputError
+
+WORKSPACE = ".densevidcap-work-"
+"""How the names of private folders begin; a kill leaves them behind."""
+LOCK = "lock.sqlite"
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_ONLY_WRITING = _FULL | {errno.EROFS}
+"""Faults that reading never has."""
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place, whole, when the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+def workspace(folder: Path, purpose: Path | None = None) -> Iterator[Path]:
+    """A private folder on the file system of `folder`, gone at the end with what is left in it.
+
+    If it cannot be made, the error names the file that is its `purpose`.
+    """
+    with writing(purpose or folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        private = TemporaryDirectory(prefix=WORKSPACE, dir=folder, ignore_cleanup_errors=True)
+    with private as name:
+        yield Path(name)
+
+
+@contextmanager
+def replacing(path: Path, overwrite: bool = True) -> Iterator[Path]:
+    """A private path that takes the place of `path`, whole, when the block succeeds.
+
+    Without `overwrite`, what stands there by then stays, and an OutputError is raised.
+    """
+    with _explaining(path), workspace(path.parent, path) as private:
+        temporary = private / path.name
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
+        with writing(path):
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            if overwrite:
+                temporary.replace(path)
+            else:
+                _place(temporary, path)
+            _sync(path.parent)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around what only writes to `path`: a fault becomes one line with what helps."""
+    try:
+        yield
+    except OSError as error:
+        raise refuse_writing(path, error) from error
+
+
+@contextmanager
+def hold(folder: Path, refusal: DenseVidCapError) -> Iterator[None]:
+    """Have the folder for oneself, or raise `refusal`.
+
+    The lock ends with the process, however that ends. Private folders that are found there were
+    left by processes that were killed, and are removed.
+    """
+    path = folder / LOCK
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # A transaction of SQLite is a lock that every system knows.
+        database = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+        try:
+            database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error:
+            database.close()
+            raise
+    except sqlite3.Error as error:
+        if "locked" in str(error):
+            raise refusal from None
+        raise refuse_writing(path, OSError(errno.EIO, str(error))) from error
+    with closing(database):
+        for left in folder.glob(f"{WORKSPACE}*/"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def refuse_existing(path: Path) -> OutputError:
+    return OutputError(
+        f"{path}: stands there already; give --overwrite (in Python overwrite=True) to replace it,"
+        " or choose another name"
+    )
+
+
+def refuse_writing(path: Path, error: OSError) -> OutputError:
+    remedy = (
+        "make room on its disk and run it again"
+        if error.errno in _FULL
+        else "choose another place, or make this one writable"
+    )
+    return OutputError(f"{path}: cannot be written ({error.strerror}); {remedy}")
+
+
+@contextmanager
+def _explaining(path: Path) -> Iterator[None]:
+    """Around what reads too: only faults of writing become one line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _ONLY_WRITING:
+            raise
+        raise refuse_writing(path, error) from error
+    except SafetensorError as error:
+        # Its own class, with the number of the system's fault only in the text.
+        if (number := re.search(r"\(os error (\d+)\)", str(error))) is None:
+            raise
+        fault = int(number[1])
+        raise refuse_writing(path, OSError(fault, os.strerror(fault))) from error
+
+
+def _place(temporary: Path, path: Path) -> None:
+    """Move to a name that must be free."""
+    try:
+        # Fails if somebody was faster, which a rename does not.
+        os.link(temporary, path)
+    except FileExistsError:
+        raise refuse_existing(path) from None
+    except OSError:
+        # A file system without hard links.
+        if os.path.lexists(path):
+            raise refuse_existing(path) from None
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    """Let a new name outlive a power cut, where folders can be opened."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

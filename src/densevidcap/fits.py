@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import torch
 
 from densevidcap import __version__
-from densevidcap.artefacts import read_card, write_json
+from densevidcap.artefacts import CARD, read_card, write_json
 from densevidcap.errors import ModelError
+from densevidcap.files import hold
 from densevidcap.training import CHECKPOINT
 
 HELD_OUT = ("validate", "val")
@@ -25,6 +28,16 @@ CLIPS = "clips.json"
 """The clips that a run began with."""
 
 
+class Training(Protocol):
+    out: Path
+    """The model folder."""
+
+
+S = TypeVar("S", bound=Training)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
 @dataclass(frozen=True)
 class AboutOptions:
     """For the model's card: what only a person can know."""
@@ -34,17 +47,43 @@ class AboutOptions:
     """Where the clips and captions come from, and on what terms."""
 
 
-def claim_folder(out: Path, data: Mapping[str, str], recipe: Mapping[str, Any]) -> None:
-    """A run goes on only with the data and settings that it began with."""
+def hold_run(out: Path) -> AbstractContextManager[None]:
+    """Train in that folder alone: two runs that write one checkpoint give a wrong model."""
+    refusal = f"{out}: another training works here; wait for its end, or give another folder"
+    return hold(out / RUN, ModelError(refusal))
+
+
+def alone(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method of a training that needs its folder `out` for itself."""
+
+    @wraps(method)
+    def held(training: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with hold_run(training.out):
+            return method(training, *args, **kwargs)
+
+    return held
+
+
+def claim_folder(
+    out: Path, data: Mapping[str, str], recipe: Mapping[str, Any], stages: Sequence[str] = ()
+) -> None:
+    """A run goes on only with the data and settings that it began with.
+
+    It begins in no folder that holds a model already, or one of these stages of a model.
+    """
     path = out / RUN / SETTINGS
     settings = {"data": dict(data), "recipe": dict(recipe)}
-    if not path.exists():
-        write_json(path, settings)
-    elif read_json_or_none(path) != json.loads(json.dumps(settings)):
-        raise ModelError(
-            f"{out}: holds a run with other data or settings; "
-            "give another folder or remove this one"
-        )
+    for folder in (out, *(out / stage for stage in stages)):
+        if (folder / CARD).exists() and not path.exists():
+            raise ModelError(f"{folder}: holds a model, which is not replaced; give another folder")
+    with hold_run(out):
+        if not path.exists():
+            write_json(path, settings)
+        elif read_json_or_none(path) != json.loads(json.dumps(settings)):
+            raise ModelError(
+                f"{out}: holds a run with other data or settings; "
+                "give another folder or remove this one"
+            )
 
 
 def find_latecomers(out: Path, readable: Sequence[str]) -> dict[str, str]:

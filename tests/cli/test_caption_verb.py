@@ -84,9 +84,9 @@ def test_a_manifest_becomes_predictions(whole: Path, tmp_path: Path) -> None:
     predictions = json.loads(said.read_text())
     assert list(predictions) == ["clip-a"]
     assert len(predictions["clip-a"]) == 2
-    assert run(*arguments).exit_code == 0
+    assert run(*arguments, "--overwrite").exit_code == 0
     assert list(json.loads(said.read_text())) == ["clip-a", "clip-b"]
-    result = run(*arguments, "--split", "tset")
+    result = run(*arguments, "--split", "tset", "--overwrite")
     assert "no clip of split 'tset'" in str(result.exception)
 
 

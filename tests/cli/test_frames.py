@@ -64,7 +64,7 @@ def test_broken_clip_is_named_and_the_rest_go_on(tmp_path: Path) -> None:
 def test_sheet_that_cannot_be_written(tmp_path: Path) -> None:
     gif = write_gif(tmp_path / "dance.gif")
     run = subprocess.run(
-        [sys.executable, "-m", "densevidcap", "frames", gif, "--sheet", tmp_path / "no" / "s.png"],
+        [sys.executable, "-m", "densevidcap", "frames", gif, "--sheet", gif / "s.png"],
         capture_output=True,
         text=True,
         check=False,

@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written_is_named_once(
 ) -> None:
     (tmp_path / "file").write_text("")
     result = run(clip, clip, "--model", model, "--out", tmp_path / "file" / "out")
-    assert "cannot be written (Not a directory); choose another --out" in str(result.exception)
+    assert "cannot be written (Not a directory); choose another place" in str(result.exception)
 
 
 def test_optimisers_are_those_that_a_whole_clip_allows() -> None:

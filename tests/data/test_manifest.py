@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
-from densevidcap.errors import CorpusError
+from densevidcap.errors import CorpusError, OutputError
 
 words = st.text(min_size=1).filter(str.strip)
 paths = st.lists(st.text("abc.: -é", min_size=1), min_size=1, max_size=3).map("/".join)
@@ -122,5 +122,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CorpusError, match="cannot be written"):
+    with pytest.raises(OutputError, match="clips.jsonl: cannot be written"):
         write_manifest(tmp_path / "file" / "clips.jsonl", [CLIP])

@@ -35,8 +35,9 @@ def make_corpus(folder: Path, clips: int = 8) -> Corpus:
     times, features = cache.times(first.id), cache.features(first.id)
     records.append(replace(first, id="one-caption", captions=first.captions[:1]))
     records.append(replace(first, id="one-frame"))
-    cache.append("one-caption", times, features)
-    cache.append("one-frame", times[:1], features[:1])
+    with cache.filling():
+        cache.append("one-caption", times, features)
+        cache.append("one-frame", times[:1], features[:1])
     return Corpus(
         folder, records, words, cache, open_library(folder, words, cache, records, LIBRARY)
     )

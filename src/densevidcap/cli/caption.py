@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import visit_clips, writing_to
+from densevidcap.cli.clips import visit_clips
 from densevidcap.cli.inputs import list_clips
-from densevidcap.cli.outputs import Output, plan_outputs
+from densevidcap.cli.outputs import OVERWRITE, Output, keeping, plan_outputs
+from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
     from densevidcap.data.clip import Clip
     from densevidcap.pipeline.captioner import Report, Stage
@@ -80,6 +81,7 @@ DOING = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write all clips' sentences into this file, for `densevidcap evaluate`.",
 )
+@OVERWRITE
 @click.option("--split", help="Only the clips of this split of a manifest.")
 def command(
     clips: tuple[str, ...],
@@ -95,6 +97,7 @@ def command(
     out: Path | None,
     as_json: bool,
     predictions: Path | None,
+    overwrite: bool,
     split: str | None,
 ) -> None:
     """Sentences of each CLIP, the best first, with what each rests on.
@@ -108,7 +111,10 @@ def command(
     from rich.console import Console
 
     sources = list_clips(clips, split)
-    outputs = plan_outputs(sources, kinds, out)
+    inputs = Inputs(sources.values(), [*clips, model])
+    outputs = plan_outputs(sources, kinds, out, inputs)
+    planned = [path for of_clip in outputs.values() for _, path in of_clip]
+    check_outputs([*planned, *([predictions] if predictions else [])], inputs, overwrite)
     console = Console()
     with Console(stderr=True).status("Loading the model"):
         from densevidcap.cli.caption_view import print_captions
@@ -121,23 +127,29 @@ def command(
         captioner = DenseCaptioner.load(model)
     options = AnalysisOptions(frames, per_shot, beam=beam, seed=seed)
 
-    def describe(name: str, progress: Progress) -> tuple[str, DenseCaptions]:
+    described: dict[str, DenseCaptions] = {}
+
+    def describe(name: str, progress: Progress) -> None:
         clip = open_clip(sources[name])
         with _following(progress, name) as report:
             analysis = captioner.analyse(clip, options, report)
         captions = choose_captions(analysis, k, diversity)
-        _write(captions, clip, outputs[name], progress)
+        _write(captions, clip, outputs[name], progress, overwrite)
+        if predictions is not None:
+            # After each clip, so that a kill costs no more than the one in work.
+            _write_predictions(predictions, {**described, name: captions})
+        described[name] = captions
         if not as_json:
             # At once, since many clips take long; the progress would be in its way.
             progress.stop()
             told = tell(captions) if story else None
             print_captions(console, captions, sample_strip(clip, console), told)
             progress.start()
-        return name, captions
 
-    described = dict(visit_clips(list(sources), "Captioning", describe))
-    if predictions is not None:
-        _write_predictions(predictions, described)
+    with keeping(lambda: _tell_kept(len(described), len(sources))):
+        visit_clips(list(sources), "Captioning", describe)
+        if predictions is not None and not described:
+            _write_predictions(predictions, described)
     if as_json:
         _print_json(described.values(), story)
     sys.exit(0 if len(described) == len(sources) else 1)
@@ -158,14 +170,21 @@ def _following(progress: Progress, name: str) -> Iterator[Report]:
 
 
 def _write(
-    captions: DenseCaptions, clip: Clip, outputs: Sequence[Output], progress: Progress
+    captions: DenseCaptions,
+    clip: Clip,
+    outputs: Sequence[Output],
+    progress: Progress,
+    overwrite: bool,
 ) -> None:
     from densevidcap.export import save
 
     for kind, path in outputs:
         task = progress.add_task(f"Writing {path.name}", total=len(clip.times()))
-        with writing_to(path.parent):
-            save(captions, path, kind, clip, lambda task=task: progress.advance(task))  # type: ignore[misc]
+
+        def advance(task: TaskID = task) -> None:
+            progress.advance(task)
+
+        save(captions, path, kind, clip, advance, overwrite)
         progress.remove_task(task)
         click.echo(path, err=True)
 
@@ -173,8 +192,14 @@ def _write(
 def _write_predictions(path: Path, described: Mapping[str, DenseCaptions]) -> None:
     from densevidcap.artefacts import write_json
 
-    with writing_to(path.parent):
-        write_json(path, {name: [each.text for each in said] for name, said in described.items()})
+    write_json(path, {name: [each.text for each in said] for name, said in described.items()})
+
+
+def _tell_kept(done: int, of: int) -> str:
+    return (
+        f"{done} of {of} clips are done and their files kept: caption the others, "
+        "or all of them with --overwrite"
+    )
 
 
 def _print_json(described: Iterable[DenseCaptions], story: bool) -> None:

@@ -1,10 +1,9 @@
-"""What verbs share that go through clips: progress, clips that fail, and where files go."""
+"""What verbs share that go through clips: progress, clips that fail, and names of files."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -46,23 +45,15 @@ def visit_clips(sources: Sequence[str], doing: str, visit: Callable[[str, Progre
 
 
 def name_files(sources: Iterable[str]) -> dict[str, str]:
-    """How the names of files about each clip begin: like its own, numbered where equal."""
+    """How the names of files about each clip begin: like its own, numbered where equal.
+
+    Names that differ only in the case of letters are equal to some file systems.
+    """
     names: dict[str, str] = {}
     taken: set[str] = set()
     for source in dict.fromkeys(sources):
         stem = Path(source.rpartition("::")[2]).absolute().stem
         numbered = (f"{stem}-{number}" for number in count(2))
-        names[source] = next(name for name in chain([stem], numbered) if name not in taken)
-        taken.add(names[source])
+        names[source] = next(n for n in chain([stem], numbered) if n.casefold() not in taken)
+        taken.add(names[source].casefold())
     return names
-
-
-@contextmanager
-def writing_to(folder: Path) -> Iterator[None]:
-    """Name the folder when something cannot be written into it."""
-    try:
-        yield
-    except OSError as error:
-        raise ClipError(
-            f"{folder}: cannot be written ({error.strerror}); choose another --out"
-        ) from error

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.outputs import Inputs, check_outputs
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -40,12 +43,14 @@ if TYPE_CHECKING:
     help="Adds the dense report, whose latent space is learned from this file's split 'train'.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write all scores as JSON.")
+@OVERWRITE
 def command(
     predictions: Path,
     references: Path,
     split: str | None,
     train_captions: Path | None,
     out: Path | None,
+    overwrite: bool,
 ) -> None:
     """Score sentences with BLEU, METEOR, ROUGE-L and CIDEr, as the COCO caption code does.
 
@@ -63,6 +68,9 @@ def command(
         read_references,
     )
 
+    if out is not None:
+        inputs = Inputs(files=[predictions, references, train_captions])
+        check_outputs([out], inputs, overwrite)
     predicted, known = read_predictions(predictions), read_references(references, split)
     if faults := [*predicted.faults, *known.faults, *compare_videos(predicted, known)]:
         for fault in faults:

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from densevidcap.cli.outputs import OVERWRITE, keeping
+from densevidcap.cli.training_view import GOING_ON
+from densevidcap.outputs import Inputs, check_outputs
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -26,6 +30,7 @@ _PATH = click.Path(path_type=Path)
     "--definitions", type=_PATH, default=Path("experiments"), show_default=True, help="Of tables."
 )
 @click.option("--report", type=_PATH, help="Write results.md and its pictures into this folder.")
+@OVERWRITE
 def command(
     names: tuple[str, ...],
     data: Path | None,
@@ -35,17 +40,24 @@ def command(
     cache: Path | None,
     definitions: Path,
     report: Path | None,
+    overwrite: bool,
 ) -> None:
     """Run experiments such as table1, each defined by a file of experiments/.
 
     Rivals that --out holds already are not trained again, and one that was cut off goes on.
-    Each writes its results.json there. Without names, --report shows what is there.
+    Each writes its results.json there, over an earlier one only with --overwrite. Without names,
+    --report shows what is there.
     """
     from densevidcap.artefacts import BUNDLED
     from densevidcap.experiments.bench import Places
-    from densevidcap.experiments.report import write_report, write_section
+    from densevidcap.experiments.report import PAGE, write_report, write_section
+    from densevidcap.experiments.results import RESULTS
     from densevidcap.experiments.run import run_experiment
 
+    planned = [out / name / RESULTS for name in names]
+    pages = [] if report is None else [report / PAGE]
+    inputs = Inputs(files=[data, captions, model, definitions])
+    check_outputs([*planned, *pages], inputs, overwrite)
     if names:
         if data is None:
             raise click.UsageError("Missing option '--data': experiments need clips.")
@@ -53,7 +65,7 @@ def command(
             definitions, data, captions or data, model or BUNDLED, cache or out / "cache", out
         )
         for name in names:
-            with _open_progress() as progress:
+            with _open_progress() as progress, keeping(lambda: GOING_ON):
                 result = run_experiment(
                     name, places, _quote(name, data, captions, model, out), _Watch(progress)
                 )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.training_view import RunView, describe_figures, open_progress
+from densevidcap.cli.outputs import keeping
+from densevidcap.cli.training_view import GOING_ON, RunView, describe_figures, open_progress
 
 if TYPE_CHECKING:
     from densevidcap.language.corpus import ViewedCorpus
@@ -125,7 +126,7 @@ def _train(
     from densevidcap.curves import open_events
     from densevidcap.fits import RUN
 
-    with open_progress() as progress:
+    with open_progress() as progress, keeping(lambda: GOING_ON):
         view = RunView(progress, open_events(fit.out / RUN))
         failures = read(view)
         for clip, reason in failures.items():

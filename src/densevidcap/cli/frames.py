@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from densevidcap.cli.clips import visit_clips
-from densevidcap.errors import ClipError
+from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -68,6 +69,7 @@ class Report:
 @click.option(
     "--sheet", type=click.Path(path_type=Path, dir_okay=False), help="Write a contact sheet (PNG)."
 )
+@OVERWRITE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
     clips: tuple[str, ...],
@@ -77,6 +79,7 @@ def command(
     size: int,
     frame_rate: float,
     sheet: Path | None,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Sample each CLIP's frames and tell its length, size, shots and sound.
@@ -87,6 +90,8 @@ def command(
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
 
+    if sheet is not None:
+        check_outputs([sheet], Inputs(clips), overwrite)
     sampling = Sampling(cast("Strategy", strategy), frames, seed)
     found = visit_clips(
         clips,
@@ -149,10 +154,7 @@ def _seconds(value: float | None) -> str:
 
 def _save_sheet(strips: Sequence[Image.Image], path: Path) -> None:
     from densevidcap.drawing.contact_sheet import stack
+    from densevidcap.files import replacing
 
-    try:
-        stack(strips).save(path, "PNG")
-    except OSError as error:
-        raise ClipError(
-            f"{path}: cannot be written ({error.strerror}); choose another place"
-        ) from error
+    with replacing(path) as temporary:
+        stack(strips).save(temporary, "PNG")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.clips import show_progress
+from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from densevidcap.data.lexicon import Lexicon
@@ -36,8 +38,15 @@ _SHOWN = 20
     help="Keep only this part of speech (NOUN, PROPN, VERB, ...); repeat for more.  [default: all]",
 )
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The lexicon: .json.")
+@OVERWRITE
 def command(
-    captions: Path, split: str, min_count: int, min_videos: int, pos: tuple[str, ...], out: Path
+    captions: Path,
+    split: str,
+    min_count: int,
+    min_videos: int,
+    pos: tuple[str, ...],
+    out: Path,
+    overwrite: bool,
 ) -> None:
     """Build the lexicon of a corpus from its captions.
 
@@ -47,6 +56,7 @@ def command(
     from densevidcap.data.lexicon import build_lexicon
     from densevidcap.errors import CorpusError
 
+    check_outputs([out], Inputs(files=[captions]), overwrite)
     of_video = {clip.id: clip.captions for clip in _read_clips(captions) if clip.split == split}
     if not of_video:
         raise CorpusError(f"{captions}: no clip of split '{split}'; name another with --split")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.clips import show_progress
+from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.outputs import Inputs, check_outputs, refuse_input
 
 if TYPE_CHECKING:
     from densevidcap.data.manifest import ClipRecord
@@ -37,6 +39,7 @@ def command() -> None:
 @click.option("--categories", type=_PATH, help="category.txt, if yours is not the official one.")
 @_SKIP_MISSING
 @_OUT
+@OVERWRITE
 def msrvtt(
     annotations: Path | None,
     shards: Path | None,
@@ -45,6 +48,7 @@ def msrvtt(
     categories: Path | None,
     skip_missing: bool,
     out: Path,
+    overwrite: bool,
 ) -> None:
     """MSR-VTT, from its official JSON, tar shards, or both.
 
@@ -52,6 +56,7 @@ def msrvtt(
     """
     from densevidcap.data.msrvtt import CATEGORIES, read_annotations, read_categories, read_shards
 
+    check_outputs([out], Inputs(files=[annotations, categories]), overwrite)
     names = read_categories(categories) if categories else CATEGORIES
     if annotations is None:
         if shards is None:
@@ -73,8 +78,14 @@ def msrvtt(
 @_FRAMES
 @_SKIP_MISSING
 @_OUT
+@OVERWRITE
 def msvd(
-    annotations: Path, videos: Path | None, frames: Path | None, skip_missing: bool, out: Path
+    annotations: Path,
+    videos: Path | None,
+    frames: Path | None,
+    skip_missing: bool,
+    out: Path,
+    overwrite: bool,
 ) -> None:
     """MSVD, with the usual 1200/100/670 split.
 
@@ -82,6 +93,7 @@ def msvd(
     """
     from densevidcap.data.msvd import read_descriptions
 
+    check_outputs([out], Inputs(files=[annotations]), overwrite)
     records = read_descriptions(annotations)
     _write(out, _with_sources(records, videos, frames, None, skip_missing))
 
@@ -91,7 +103,8 @@ def msvd(
 @click.option("--videos", type=_PATH, help="Where the table's paths start; else its own folder.")
 @_SKIP_MISSING
 @_OUT
-def table(table: Path, videos: Path | None, skip_missing: bool, out: Path) -> None:
+@OVERWRITE
+def table(table: Path, videos: Path | None, skip_missing: bool, out: Path, overwrite: bool) -> None:
     """Your own TABLE: .csv, .tsv or .jsonl, one caption a row.
 
     It needs a column of files (video, path, file, ...) and one of sentences
@@ -99,6 +112,7 @@ def table(table: Path, videos: Path | None, skip_missing: bool, out: Path) -> No
     """
     from densevidcap.data.tables import read_table
 
+    check_outputs([out], Inputs(files=[table]), overwrite)
     _write(out, read_table(table, videos, skip_missing))
 
 
@@ -127,7 +141,7 @@ def _with_sources(
 
 
 def _write(out: Path, records: Iterable[ClipRecord]) -> None:
-    """Write the manifest and tell what is in it."""
+    """Write the manifest, unless one of its clips stands there, and tell what is in it."""
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
@@ -144,6 +158,8 @@ def _write(out: Path, records: Iterable[ClipRecord]) -> None:
             captions[record.split] += len(record.captions)
             if record.category is not None:
                 categories[record.split].add(record.category)
+            if record.source is not None and out in Inputs([record.source]):
+                raise refuse_input(out)
             yield record
 
     started = time.perf_counter()

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import name_files, visit_clips, writing_to
+from densevidcap.cli.clips import name_files, visit_clips
+from densevidcap.cli.outputs import OVERWRITE, keeping
 from densevidcap.cli.places import sketch_way
+from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to draw them into: the moving clip (MP4) and a sheet of frames (PNG).",
 )
+@OVERWRITE
 def command(
     clips: tuple[str, ...],
     model: Path | None,
@@ -58,6 +61,7 @@ def command(
     top: int,
     as_json: bool,
     out: Path | None,
+    overwrite: bool,
 ) -> None:
     """Region-sequences of each CLIP, with the words that each shows best beyond the others.
 
@@ -71,24 +75,26 @@ def command(
     from densevidcap.regions import STEADY_WEIGHTS, SequenceOptions, generate_sequences
     from densevidcap.regions.words import choose_words
 
+    drawings = {} if out is None else _name_drawings(clips, out)
+    planned = [path for pair in drawings.values() for path in pair]
+    check_outputs(planned, Inputs(clips, [model]), overwrite)
     fcn = LexicalFCN.load(find_model(model, "words"))
     weights = STEADY_WEIGHTS._replace(diverse=diversity)
     options = SequenceOptions(k, weights, optimiser=optimiser)
-    names = name_files(clips)
-    if out is not None:
-        with writing_to(out):
-            out.mkdir(parents=True, exist_ok=True)
+    drawn: set[str] = set()
 
     def look_at(source: str, progress: Progress) -> tuple[str, list[WordedSequence]]:
         clip = open_clip(source)
         sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
         seen = fcn.read(sampled)
         worded = choose_words(generate_sequences(seen, options), seen, fcn.lexicon, top)
-        if out is not None:
-            _draw(worded, clip, sampled, out / names[source], progress)
+        if source in drawings and source not in drawn:
+            _draw(worded, clip, sampled, *drawings[source], progress)
+            drawn.add(source)
         return source, worded
 
-    found = visit_clips(clips, "Looking", look_at)
+    with keeping(lambda: f"drawings of {len(drawn)} of {len(drawings)} clips are kept"):
+        found = visit_clips(clips, "Looking", look_at)
     if as_json:
         click.echo(json.dumps([_as_json(*each) for each in found]))
     else:
@@ -139,19 +145,29 @@ def _print_table(source: str, worded: Sequence[WordedSequence]) -> None:
     Console().print(table)
 
 
+def _name_drawings(clips: Sequence[str], out: Path) -> dict[str, tuple[Path, Path]]:
+    """A sheet and a video of each clip, NAME-regions.png and .mp4."""
+    return {
+        clip: (out / f"{name}-regions.png", out / f"{name}-regions.mp4")
+        for clip, name in name_files(clips).items()
+    }
+
+
 def _draw(
-    worded: Sequence[WordedSequence], clip: Clip, frames: Frames, start: Path, progress: Progress
+    worded: Sequence[WordedSequence],
+    clip: Clip,
+    frames: Frames,
+    sheet: Path,
+    video: Path,
+    progress: Progress,
 ) -> None:
-    """Write `start`-regions.png and .mp4."""
     from densevidcap.files import replacing
     from densevidcap.regions.overlay import draw_sheet, write_overlay_video
 
-    sheet, video = (start.with_name(f"{start.name}-regions{suffix}") for suffix in (".png", ".mp4"))
-    drawing = progress.add_task(f"Drawing {start.name}", total=len(clip.times()))
-    with writing_to(start.parent):
-        with replacing(sheet) as temporary:
-            shape = clip.info.width, clip.info.height
-            draw_sheet(worded, frames, shape).save(temporary, "PNG")
-        write_overlay_video(worded, clip, video, lambda: progress.advance(drawing))
+    drawing = progress.add_task(f"Drawing {video.name}", total=len(clip.times()))
+    with replacing(sheet) as temporary:
+        shape = clip.info.width, clip.info.height
+        draw_sheet(worded, frames, shape).save(temporary, "PNG")
+    write_overlay_video(worded, clip, video, lambda: progress.advance(drawing))
     progress.remove_task(drawing)
     click.echo(f"{sheet}\n{video}", err=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from densevidcap.cli.fit import refuse_gaps
-from densevidcap.cli.training_view import StagesView, describe_figures, open_progress
+from densevidcap.cli.outputs import keeping
+from densevidcap.cli.training_view import GOING_ON, StagesView, describe_figures, open_progress
 
 _PATH = click.Path(path_type=Path)
 
@@ -48,12 +49,13 @@ def command(
     corpus = read_corpus(table, videos, skip_missing)
     folder = find_recipe(recipe, len(corpus.trained))
     initial = {"bundled": BUNDLED, "none": None}.get(start, Path(start))
-    training = ModelTraining(corpus, ModelRecipe.read(folder), out, initial)
+    with keeping(lambda: GOING_ON):
+        training = ModelTraining(corpus, ModelRecipe.read(folder), out, initial)
     click.echo(
         f"{table}: {len(corpus.trained):,} clips to learn from, {len(corpus.held_out):,} held out"
         f"{', chosen by their ids' if corpus.chosen else ''}; recipe '{folder.name}'"
     )
-    with open_progress() as progress:
+    with open_progress() as progress, keeping(lambda: GOING_ON):
         card = training.train(StagesView(progress))
     _show_costs(training.costs)
     click.echo(f"{out}: of {card['held_out_clips']} held-out clips, " + _show(card["figures"]))

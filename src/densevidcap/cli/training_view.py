@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from densevidcap.training import Progress as Watcher
 
 
+GOING_ON = "what was learned so far is kept, and the same command goes on from there"
+
+
 def open_progress() -> Progress:
     """Bars on a terminal, none elsewhere."""
     from rich.console import Console

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import name_files, show_progress, writing_to
+from densevidcap.cli.clips import name_files, show_progress
+from densevidcap.cli.outputs import OVERWRITE
 from densevidcap.cli.places import name_place
+from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from densevidcap.data.clip import Clip
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for what --word draws.  [default: here]",
 )
+@OVERWRITE
 def command(
     source: str,
     model: Path | None,
@@ -48,6 +51,7 @@ def command(
     as_json: bool,
     wanted: tuple[str, ...],
     out: Path,
+    overwrite: bool,
 ) -> None:
     """The words that CLIP shows, each with the place and time where it is strongest.
 
@@ -66,7 +70,11 @@ def command(
     clip = open_clip(source)
     with Console(stderr=True).status("Looking at the clip"):
         fcn = LexicalFCN.load(find_model(model, "words"))
-        places = [find_word(fcn.lexicon, word) for word in wanted]
+        places = list(dict.fromkeys(find_word(fcn.lexicon, word) for word in wanted))
+        start = out / name_files([source])[source]
+        drawings = [_name_drawings(start, fcn.lexicon.entries[place].word) for place in places]
+        planned = [path for pair in drawings for path in pair]
+        check_outputs(planned, Inputs([source], [model]), overwrite)
         sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
         seen = fcn.read(sampled)
     if wanted:
@@ -77,9 +85,8 @@ def command(
         click.echo(json.dumps({"clip": source, "words": [_as_json(word) for word in words]}))
     else:
         _print_table(words)
-    for place, word in zip(places, words, strict=False):
-        start = out / name_files([source])[source]
-        _draw(ResponseMap.of(seen, place, word), clip, sampled, start)
+    for place, word, (sheet, video) in zip(places, words, drawings, strict=False):
+        _draw(ResponseMap.of(seen, place, word), clip, sampled, sheet, video)
 
 
 def _as_json(word: ShownWord) -> dict[str, object]:
@@ -111,20 +118,19 @@ def _print_table(words: Sequence[ShownWord]) -> None:
     Console().print(table)
 
 
-def _draw(response: ResponseMap, clip: Clip, frames: Frames, start: Path) -> None:
-    """Write `start`-WORD.png and .mp4."""
+def _name_drawings(start: Path, word: str) -> tuple[Path, Path]:
+    """A sheet and a video, `start`-WORD.png and .mp4."""
+    return start.with_name(f"{start.name}-{word}.png"), start.with_name(f"{start.name}-{word}.mp4")
+
+
+def _draw(response: ResponseMap, clip: Clip, frames: Frames, sheet: Path, video: Path) -> None:
     from densevidcap.files import replacing
     from densevidcap.lexical.responses import draw_sheet, write_response_video
 
-    sheet, video = (
-        start.with_name(f"{start.name}-{response.shown.word}{suffix}")
-        for suffix in (".png", ".mp4")
-    )
-    with writing_to(start.parent):
-        with replacing(sheet) as temporary:
-            shape = clip.info.width, clip.info.height
-            draw_sheet(response, frames, shape).save(temporary, "PNG")
-        with show_progress() as progress:
-            drawing = progress.add_task(f"Drawing '{response.shown.word}'", total=len(clip.times()))
-            write_response_video(response, clip, video, lambda: progress.advance(drawing))
+    with replacing(sheet) as temporary:
+        shape = clip.info.width, clip.info.height
+        draw_sheet(response, frames, shape).save(temporary, "PNG")
+    with show_progress() as progress:
+        drawing = progress.add_task(f"Drawing '{response.shown.word}'", total=len(clip.times()))
+        write_response_video(response, clip, video, lambda: progress.advance(drawing))
     click.echo(f"{sheet}\n{video}", err=True)

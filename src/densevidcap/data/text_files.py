@@ -56,13 +56,8 @@ def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, 
 def replace_text(path: Path) -> Iterator[IO[str]]:
     """Write `path`, zipped if it ends in .gz, under a passing name until the block succeeds."""
     opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with (
-            replacing(path) as temporary,
-            cast(IO[str], opener(temporary, "wt", encoding="utf-8", newline="\n")) as stream,
-        ):
-            yield stream
-    except OSError as error:
-        raise CorpusError(
-            f"{path}: cannot be written ({error.strerror}); choose another place"
-        ) from error
+    with (
+        replacing(path) as temporary,
+        cast(IO[str], opener(temporary, "wt", encoding="utf-8", newline="\n")) as stream,
+    ):
+        yield stream

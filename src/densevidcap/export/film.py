@@ -11,6 +11,7 @@ from densevidcap.data.clip import Clip, Size
 from densevidcap.data.video import VideoClip
 from densevidcap.drawing.video import write_video
 from densevidcap.export.soundtrack import add_sound
+from densevidcap.files import workspace
 
 
 def write_film(
@@ -24,9 +25,7 @@ def write_film(
     if not isinstance(clip, VideoClip) or not clip.info.has_sound:
         write_video(path, pictures, size, advance)
         return
-    silent = path.with_name(f".{path.name}.silent")
-    try:
+    with workspace(path.parent) as private:
+        silent = private / "silent.mp4"
         write_video(silent, pictures, size, advance)
         add_sound(silent, clip, path)
-    finally:
-        silent.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from densevidcap.export.report import write_report
 from densevidcap.export.subtitles import render_srt, render_vtt
 from densevidcap.export.video import write_annotated
 from densevidcap.files import replacing
+from densevidcap.outputs import Inputs, check_outputs
 from densevidcap.records import DenseCaptions
 
 ENDINGS = {
@@ -40,7 +41,7 @@ _TRACKS: dict[str, Callable[[DenseCaptions, Clip], str]] = {
     "fiftyone": render_fiftyone,
 }
 """These need the times of the clip's frames."""
-_SHOWS: dict[str, Callable[[DenseCaptions, Clip, Path, Callable[[], None]], None]] = {
+_SHOWS: dict[str, Callable[[DenseCaptions, Clip, Path, Callable[[], None], bool], None]] = {
     "mp4": write_annotated,
     "html": write_report,
 }
@@ -68,25 +69,29 @@ def save(
     kind: str | None = None,
     clip: Clip | None = None,
     advance: Callable[[], None] = lambda: None,
+    overwrite: bool = False,
 ) -> None:
     """Write `path`, whole or not at all, in the format of that name or else by its ending.
 
     Formats that need the clip open the captions' source, unless `clip` is given. `advance` is
-    called after each picture of the clip that is drawn.
+    called after each picture of the clip that is drawn. What stands there is replaced only if
+    `overwrite`, and never if it is the clip.
     """
     kind = kind or find_format(path)
     if kind not in ENDINGS:
         raise ExportError(f"{kind}: no such format; use one of {' '.join(ENDINGS)}")
+    sources = [captions.source] if clip is None else [captions.source, clip.name]
+    check_outputs([path], Inputs(clips=sources), overwrite)
     if kind in _TEXTS:
-        _write(path, _TEXTS[kind](captions))
+        _write(path, _TEXTS[kind](captions), overwrite)
         return
     clip = clip or open_clip(captions.source)
     if kind in _TRACKS:
-        _write(path, _TRACKS[kind](captions, clip))
+        _write(path, _TRACKS[kind](captions, clip), overwrite)
     else:
-        _SHOWS[kind](captions, clip, path, advance)
+        _SHOWS[kind](captions, clip, path, advance, overwrite)
 
 
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as temporary:
+def _write(path: Path, text: str, overwrite: bool) -> None:
+    with replacing(path, overwrite) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -13,12 +13,17 @@ from densevidcap.export.film import write_film
 from densevidcap.export.lanes import assign_lanes
 from densevidcap.export.marks import mark_box
 from densevidcap.export.panel import Panel
+from densevidcap.files import replacing
 from densevidcap.records import DenseCaptions, UInt8Array
 from densevidcap.regions.overlay.boxes import box_at
 
 
 def write_annotated(
-    captions: DenseCaptions, clip: Clip, path: Path, advance: Callable[[], None]
+    captions: DenseCaptions,
+    clip: Clip,
+    path: Path,
+    advance: Callable[[], None],
+    overwrite: bool = False,
 ) -> None:
     """An MP4 of every picture of the clip; `advance` is called after each.
 
@@ -42,4 +47,5 @@ def write_annotated(
         return page
 
     pages = ((seconds, draw(seconds, image)) for seconds, image in clip.stream((width, height)))
-    write_film(path, pages, size, clip, advance)
+    with replacing(path, overwrite) as temporary:
+        write_film(temporary, pages, size, clip, advance)

@@ -10,7 +10,7 @@ from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError
-from densevidcap.fits import HELD_OUT, find_latecomers
+from densevidcap.fits import HELD_OUT, alone, find_latecomers
 from densevidcap.language.library import LibraryOptions, open_library
 from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.lexical.features import cache_features
@@ -31,6 +31,7 @@ class ViewedCorpus:
         if not any(record.split == "train" for record in self.clips):
             raise CorpusError(f"{manifest}: no clip of split 'train' has captions; add some")
 
+    @alone
     def read_clips(
         self, cache: Path, read: Callable[[], None], viewed: Callable[[], None]
     ) -> dict[str, str]:

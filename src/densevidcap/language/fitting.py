@@ -18,6 +18,7 @@ from densevidcap.fits import (
     HELD_OUT,
     RUN,
     AboutOptions,
+    alone,
     claim_folder,
     describe_run,
     describe_start,
@@ -78,6 +79,7 @@ class SentencesFit(ViewedCorpus):
             self.data["initial"] = hash_file(initial / WEIGHTS)
         claim_folder(out, self.data, asdict(recipe))
 
+    @alone
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
         """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
         recipe = self.recipe

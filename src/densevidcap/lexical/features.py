@@ -1,9 +1,10 @@
 """What a frozen encoder sees in a corpus, computed once and kept on disk.
 
 A cache is a folder named after everything its numbers depend on beside the clips;
-those it knows by id, and by name and size of their files. Its data file only
-grows, a clip's features first and its line in the index after, so a run that is
-killed goes on where it was.
+those it knows by id, and by name and size of their files. Its files only grow, a
+clip's features first and its line in the index after, so a run that is killed goes
+on where it was. Opening changes nothing; one process at a time adds clips, and cuts
+off what a killed one has left unfinished.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import ClipError, CorpusError
+from densevidcap.files import hold, writing
 from densevidcap.lexical.encoder import FastEncoder, RegionEncoder
 from densevidcap.records import FloatArray, Frames, TimeArray
 
@@ -39,15 +42,8 @@ class FeatureCache:
         self._shape: tuple[int, int] = (0, 0)
         self._rows: dict[str, tuple[int, list[float]]] = {}
         self._origins: dict[str, str | None] = {}
-        self._frames = 0
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            for line in self._read_index():
-                entry = json.loads(line)
-                self._add_row(entry["id"], entry["times"], entry["shape"], entry.get("origin"))
-        except (ValueError, KeyError, TypeError):
-            raise self._damaged() from None
-        self._drop_unfinished()
+        self._frames = self._index_bytes = 0
+        self._read()
 
     def __contains__(self, clip: str) -> bool:
         return clip in self._rows
@@ -85,17 +81,28 @@ class FeatureCache:
                 " give another --cache, or remove this one"
             )
 
+    @contextmanager
+    def filling(self) -> Iterator[None]:
+        """A block in which this process may append clips, and no other."""
+        refusal = CorpusError(
+            f"{self.folder}: another process adds clips to this cache; "
+            "wait until it is done, or give another --cache"
+        )
+        with hold(self.folder, refusal):
+            # Others may have added clips since it was opened.
+            self._read()
+            yield
+
     def append(
         self, clip: str, times: TimeArray, features: FloatArray, origin: str | None = None
     ) -> None:
-        with (self.folder / DATA).open("ab") as data:
-            data.write(features.astype(np.float16).tobytes())
-            data.flush()
-            os.fsync(data.fileno())
-        with (self.folder / INDEX).open("a") as index:
-            shape = list(features.shape[1:])
-            entry = {"id": clip, "times": times.tolist(), "shape": shape, "origin": origin}
-            index.write(json.dumps(entry) + "\n")
+        """Add a clip; only inside `filling`."""
+        shape = list(features.shape[1:])
+        entry = {"id": clip, "times": times.tolist(), "shape": shape, "origin": origin}
+        line = f"{json.dumps(entry)}\n".encode()
+        _extend(self.folder / DATA, self._data_bytes, features.astype(np.float16).tobytes())
+        _extend(self.folder / INDEX, self._index_bytes, line)
+        self._index_bytes += len(line)
         self._add_row(clip, times.tolist(), shape, origin)
 
     def _add_row(self, clip: str, times: list[float], shape: list[int], origin: str | None) -> None:
@@ -104,24 +111,42 @@ class FeatureCache:
         self._rows[clip] = (self._frames, times)
         self._frames += len(times)
 
-    def _read_index(self) -> Iterator[str]:
-        path = self.folder / INDEX
-        if path.exists():
-            whole = path.read_text()
-            whole = whole[: whole.rfind("\n") + 1]  # a kill may have cut the last line
-            path.write_text(whole)
-            yield from whole.splitlines()
-
-    def _drop_unfinished(self) -> None:
-        path = self.folder / DATA
-        expected = self._frames * self._shape[0] * self._shape[1] * 2
-        if path.exists() and path.stat().st_size > expected:
-            os.truncate(path, expected)
-        elif self._frames and (not path.exists() or path.stat().st_size < expected):
+    def _read(self) -> None:
+        self._rows.clear()
+        self._origins.clear()
+        self._frames = 0
+        index, data = self.folder / INDEX, self.folder / DATA
+        lines = index.read_bytes() if index.exists() else b""
+        lines = lines[: lines.rfind(b"\n") + 1]  # a kill may have cut the last one
+        self._index_bytes = len(lines)
+        try:
+            for line in lines.splitlines():
+                entry = json.loads(line)
+                self._add_row(entry["id"], entry["times"], entry["shape"], entry.get("origin"))
+        except (ValueError, KeyError, TypeError):
+            raise self._damaged() from None
+        if self._frames and (not data.exists() or data.stat().st_size < self._data_bytes):
             raise self._damaged()
+
+    @property
+    def _data_bytes(self) -> int:
+        """Of all clips that the index has."""
+        return self._frames * self._shape[0] * self._shape[1] * 2
 
     def _damaged(self) -> CorpusError:
         return CorpusError(f"{self.folder}: damaged; remove it to compute it again")
+
+
+def _extend(path: Path, start: int, content: bytes) -> None:
+    """Add to a file from there on, in place of what a killed process has left unfinished."""
+    with writing(path):
+        path.touch()
+        with path.open("r+b") as file:
+            file.seek(start)
+            file.truncate()
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def describe_origin(source: str | None) -> str | None:
@@ -164,7 +189,9 @@ def cache_features(
     Region features, or with `stage` the cells that go into that stage of the
     backbone. One thread decodes the next clip while the encoder works on this one.
     """
+    records = list(records)
     cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
+    whole = all(record.id in cache for record in records)
     fast, size = FastEncoder(encoder), (encoder.options.size,) * 2
     failures: dict[str, str] = {}
 
@@ -173,7 +200,8 @@ def cache_features(
             raise ClipError(f"{record.id}: its manifest line names no source")
         return open_clip(record.source).sample(sampling, size)
 
-    with ThreadPoolExecutor(1) as reader:
+    # A whole cache is only read, which many may do at once, also where nothing can be written.
+    with nullcontext() if whole else cache.filling(), ThreadPoolExecutor(1) as reader:
         missing = []
         for record in records:
             if record.id in cache:

@@ -20,6 +20,7 @@ from densevidcap.fits import (
     HELD_OUT,
     RUN,
     AboutOptions,
+    alone,
     claim_folder,
     describe_run,
     describe_start,
@@ -98,6 +99,7 @@ class WordsFit:
         """Those whose features are needed."""
         return self.train_records + self.held_out
 
+    @alone
     def read_clips(self, cache: Path, advance: Callable[[], None]) -> dict[str, str]:
         """Compute what is not in the cache yet; returns the clips to leave out, with why."""
         stages = len(self.model.encoder.backbone.stages())
@@ -114,6 +116,7 @@ class WordsFit:
         self.left_out = failures | find_latecomers(self.out, readable)
         return self.left_out
 
+    @alone
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
         """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
         trained, measured = (

@@ -20,6 +20,7 @@ from densevidcap.fits import (
     HELD_OUT,
     RUN,
     AboutOptions,
+    alone,
     claim_folder,
     describe_run,
 )
@@ -70,6 +71,7 @@ class EvaluatorFit(ViewedCorpus):
             self.data["weaker"] = hash_file(weaker)
         claim_folder(out, self.data, asdict(recipe))
 
+    @alone
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
         """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
         recipe = self.recipe

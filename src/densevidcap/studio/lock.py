@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from densevidcap import files
 from densevidcap.errors import DenseVidCapError
 
 
@@ -17,13 +17,6 @@ class StudioError(DenseVidCapError):
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
     """Keep others out; the lock ends with the process, however that ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    # A transaction of SQLite is a lock that every system knows.
-    database = sqlite3.connect(folder / "lock.sqlite", timeout=1, isolation_level=None)
-    try:
-        database.execute("BEGIN EXCLUSIVE")
+    refusal = StudioError(f"{folder}: another studio works here; name another --data")
+    with files.hold(folder, refusal):
         yield
-    except sqlite3.OperationalError:
-        raise StudioError(f"{folder}: another studio works here; name another --data") from None
-    finally:
-        database.close()

@@ -13,7 +13,7 @@ from densevidcap.data.lexicon import build_lexicon
 from densevidcap.data.manifest import write_manifest
 from densevidcap.data.tagging import tag_sentences
 from densevidcap.errors import CorpusError, MissingExtraError, ModelError
-from densevidcap.fits import RUN, claim_folder, read_json_or_none
+from densevidcap.fits import RUN, alone, claim_folder, read_json_or_none
 from densevidcap.language.corpus import ViewedCorpus
 from densevidcap.language.fitting import SentencesFit
 from densevidcap.lexical.fitting import WordsFit, WordsRecipe
@@ -57,8 +57,8 @@ class ModelTraining:
         self._manifest, self._lexicon = self._run / "manifest.jsonl", self._run / "lexicon.json"
         self.initial = {} if initial is None else _find_stages(initial)
         hashes = {f"initial {name}": hash_file(f / WEIGHTS) for name, f in self.initial.items()}
-        claim_folder(out, {"corpus": corpus.fingerprint(), **hashes}, asdict(recipe))
-        write_manifest(self._manifest, corpus.records)
+        data = {"corpus": corpus.fingerprint(), **hashes}
+        claim_folder(out, data, asdict(recipe), ("words", "sentences", "evaluator"))
         self.left_out: dict[str, str] = read_json_or_none(self._run / LEFT_OUT) or {}
         self.costs: dict[str, dict[str, float]] = read_json_or_none(self._run / COSTS) or {}
 
@@ -90,8 +90,10 @@ class ModelTraining:
             yield Stage("words" if is_last else f"words, round {number}", folder / CARD, fit)
             start = folder
 
+    @alone
     def train(self, watcher: Watcher) -> dict[str, Any]:
         """Run the stages that are not done; returns the model's card."""
+        write_manifest(self._manifest, self.corpus.records)
         self._name(self.left_out, watcher)
         stages = self.list_stages()
         for number, stage in enumerate(stages, start=1):

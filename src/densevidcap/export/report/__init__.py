@@ -26,12 +26,15 @@ _PARTS = Path(__file__).parent
 
 
 def write_report(
-    captions: DenseCaptions, clip: Clip, path: Path, advance: Callable[[], None]
+    captions: DenseCaptions,
+    clip: Clip,
+    path: Path,
+    advance: Callable[[], None],
+    overwrite: bool = False,
 ) -> None:
     """Write the page, and a film beside it where the clip needs one (see `footage`)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     page = render_page(captions, find_footage(clip, path, advance))
-    with replacing(path) as temporary:
+    with replacing(path, overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 

@@ -11,11 +11,13 @@ from urllib.parse import quote
 from av.video.stream import VideoStream
 from PIL import Image
 
+from densevidcap.artefacts import hash_file
 from densevidcap.data.clip import Clip
 from densevidcap.data.video import VideoClip
 from densevidcap.drawing.video import fit_video
 from densevidcap.export.film import write_film
 from densevidcap.export.source import open_source
+from densevidcap.files import workspace, writing
 
 EMBEDDED = 20 * 2**20
 """Bytes of a video that is put into the page itself; a larger one is linked."""
@@ -31,19 +33,23 @@ PLAYED = {
 def find_footage(clip: Clip, page: Path, advance: Callable[[], None]) -> str:
     """The URL of a video that browsers play: the clip's file, or a film made of its pictures.
 
-    A film that is too large for the page stands beside it, under the page's name.
+    A film that is too large for the page stands beside it. It is named by the page and by what is
+    in it, so that a file of that name is the same film, and no other is touched.
     """
     if isinstance(clip, VideoClip) and is_played(clip):
         source = clip.extent.path
         media_type, _ = PLAYED[source.suffix.lower()]
         return _embed(source, media_type) if _is_small(source) else _link(source, page.parent)
-    film = page.with_suffix(".film.mp4")
-    film_clip(clip, film, advance)
-    if not _is_small(film):
-        return _link(film, page.parent)
-    url = _embed(film, "video/mp4")
-    film.unlink()
-    return url
+    with workspace(page.parent) as private:
+        film = private / "film.mp4"
+        film_clip(clip, film, advance)
+        if _is_small(film):
+            return _embed(film, "video/mp4")
+        beside = page.with_suffix(f".film-{hash_file(film)[:8]}.mp4")
+        if not beside.exists():
+            with writing(beside):
+                film.replace(beside)
+        return _link(beside, page.parent)
 
 
 def film_clip(clip: Clip, path: Path, advance: Callable[[], None]) -> None:
