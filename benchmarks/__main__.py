@@ -12,6 +12,7 @@ BENCHMARKS = {
     "language": "sentences of ten region-sequences at once against one by one",
     "caption": "a clip's captions by stage beside ResNet-50 alone, memory of an hour's film",
     "studio": "fifty clips posted at once, a kill in the middle, and how fast sliders answer",
+    "kills": "a hundred kills of caption and train, and what they cost",
     "grounding": "whether words point at their things in the test world",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,12 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 from tests.data.made_clips import encode_picture, paint, write_folder, write_shard, write_video
 from tests.data.test_shots import write_scenes
+from tests.limited_disk import limited_files
 from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import root
 from densevidcap.cli.caption import FORMATS
+from densevidcap.errors import OutputError
 from densevidcap.export import ENDINGS, SCHEMA, read_captions
 
 
@@ -154,3 +157,76 @@ def test_what_makes_no_sense_is_refused(
 def test_an_unknown_ending_is_refused(whole: Path, clip: Path, tmp_path: Path) -> None:
     result = run(clip, "--model", whole, "--out", tmp_path / "said.doc")
     assert "no format has this ending" in str(result.exception)
+
+
+def test_in_its_own_folder_a_clip_stays_as_it_is(
+    whole: Path, clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clip.parent)
+    before = clip.read_bytes()
+    result = run(clip.name, "--model", whole, "--frames", 2, "--format", "mp4", "--format", "vtt")
+    assert result.exit_code == 0, result.output
+    assert clip.read_bytes() == before
+    assert {path.name for path in clip.parent.iterdir()} == {
+        *("talk.mp4", "talk.captioned.mp4", "talk.vtt")
+    }
+
+
+@pytest.mark.parametrize("option", ["--out", "--predictions"])
+def test_no_clip_of_the_run_is_written_over(
+    whole: Path, clip: Path, tmp_path: Path, option: str
+) -> None:
+    before = clip.read_bytes()
+    other = tmp_path / "other.mp4"
+    other.symlink_to(clip)
+    result = run(clip, "--model", whole, "--frames", 2, option, other, "--overwrite")
+    assert isinstance(result.exception, OutputError)
+    assert f"{other}: is read by this run" in str(result.exception)
+    assert clip.read_bytes() == before
+
+
+def test_what_stands_there_is_told_before_any_work(whole: Path, clip: Path, tmp_path: Path) -> None:
+    out, said = tmp_path / "out", tmp_path / "said.json"
+    common = clip, "--model", whole, "--frames", 2, "--out", out, "--predictions", said
+    assert run(*common).exit_code == 0
+    (out / "talk.json").write_text("mine")
+    # It would be in vain to load this model.
+    for refused in (run(*common), run(clip, "--model", tmp_path / "none", "--out", out)):
+        assert isinstance(refused.exception, OutputError)
+        assert "talk.json: stands there already; give --overwrite" in str(refused.exception)
+    assert (out / "talk.json").read_text() == "mine"
+    assert run(*common, "--overwrite").exit_code == 0
+    assert len(read_captions(out / "talk.json")) == 5
+
+
+def test_sentences_are_kept_as_they_are_found(whole: Path, clip: Path, tmp_path: Path) -> None:
+    """A run that is killed has written those of the clips that it has shown."""
+    clips = [clip, *(write_video(tmp_path / f"{n}.mp4", 4) for n in range(30))]
+    said = tmp_path / "said.json"
+    options = ["--model", whole, "--frames", "2", "-k", "1", "--predictions", said]
+    command = [sys.executable, "-m", "densevidcap", "caption", *map(str, [*clips, *options])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        shown = []
+        for line in process.stdout:
+            shown += [each.stem for each in clips if line.startswith(each.name)]
+            if len(shown) == 3:
+                break
+        process.kill()
+    assert process.returncode != 0
+    assert set(shown) <= set(json.loads(said.read_text()))
+
+
+def test_a_full_disk_ends_it_with_what_is_kept(whole: Path, clip: Path, tmp_path: Path) -> None:
+    clips = [clip, write_video(tmp_path / "b.mp4", 4), write_video(tmp_path / "c.mp4", 4)]
+    options = "--model", whole, "--frames", 2, "--out", tmp_path / "out"
+    assert run(clip, *options, "--format", "json").exit_code == 0
+    room = (tmp_path / "out" / "talk.json").stat().st_size
+    shutil.rmtree(tmp_path / "out")
+    with limited_files(room + 10):
+        result = run(*clips, *options, "--format", "vtt", "--format", "html")
+    assert isinstance(result.exception, OutputError)
+    (line,) = str(result.exception).splitlines()
+    assert "talk.html: cannot be written (File too large); make room" in line
+    assert "0 of 3 clips are done and their files kept: caption the others, or all" in line
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["talk.vtt"]

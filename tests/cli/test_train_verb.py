@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.limited_disk import limited_files
 from tests.trainer.tiny_recipe import write_recipe, write_table
 
 import densevidcap
 from densevidcap.artefacts import CARD, WEIGHTS, read_card
 from densevidcap.cli import root
-from densevidcap.errors import CorpusError, ModelError
+from densevidcap.cli.training_view import GOING_ON
+from densevidcap.errors import CorpusError, ModelError, OutputError
+from densevidcap.fits import hold_run
 
 STAGES = ("words", "sentences", "evaluator")
 
@@ -106,6 +109,47 @@ def test_a_training_that_was_killed_goes_on_and_ends_in_the_same_weights(
     finished = train(own, own / "model", "--from", "none")
     assert finished.exit_code == 0, finished.output
     assert "2 of 5, words: done before" in finished.stderr
+    for stage in STAGES:
+        ours, theirs = (folder / "model" / stage / WEIGHTS for folder in (own, trained))
+        assert ours.read_bytes() == theirs.read_bytes(), stage
+
+
+def test_a_second_training_in_the_same_folder_is_refused(trained: Path) -> None:
+    with hold_run(trained / "model"):
+        refused = train(trained, trained / "model", "--from", "none")
+    assert isinstance(refused.exception, ModelError)
+    assert f"{trained / 'model'}: another training works here" in str(refused.exception)
+
+
+def test_a_model_without_its_training_is_not_replaced(trained: Path, own: Path) -> None:
+    model = Path(shutil.copytree(trained / "model", own / "model"))
+    shutil.rmtree(model / "training")
+    for start in ("none", str(model)):
+        refused = train(own, model, "--from", start)
+        assert isinstance(refused.exception, ModelError)
+        assert f"{model}: holds a model, which is not replaced" in str(refused.exception)
+    (model / CARD).unlink()
+    refused = train(own, model, "--from", "none")
+    assert f"{model / 'words'}: holds a model" in str(refused.exception)
+
+
+@pytest.mark.usefixtures("no_scores")
+def test_a_full_disk_is_told_and_the_training_goes_on_when_there_is_room(
+    trained: Path, own: Path
+) -> None:
+    rooms = (100, 60_000, 2_000_000)
+    told = set()
+    for room in rooms:
+        with limited_files(room):
+            full = train(own, own / "model", "--from", "none")
+        assert isinstance(full.exception, OutputError), full.output
+        (line,) = str(full.exception).splitlines()
+        assert "cannot be written (File too large); make room on its disk" in line
+        assert line.endswith(GOING_ON)
+        told.add(line)
+    assert len(told) == len(rooms)
+    finished = train(own, own / "model", "--from", "none")
+    assert finished.exit_code == 0, finished.output
     for stage in STAGES:
         ours, theirs = (folder / "model" / stage / WEIGHTS for folder in (own, trained))
         assert ours.read_bytes() == theirs.read_bytes(), stage

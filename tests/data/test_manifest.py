@@ -122,5 +122,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="clips.jsonl: cannot be written"):
+    with pytest.raises(OutputError, match=r"clips\.jsonl: cannot be written"):
         write_manifest(tmp_path / "file" / "clips.jsonl", [CLIP])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,12 +13,13 @@ from urllib.parse import unquote
 import av
 import pytest
 from hypothesis import given
-from tests.data.made_clips import write_folder, write_gif, write_video
+from tests.data.made_clips import tone, write_folder, write_gif, write_video
 from tests.export.made_captions import make_caption, make_captions, texts
 
+from densevidcap.errors import OutputError
 from densevidcap.export import save
 from densevidcap.export.lines import one_line
-from densevidcap.export.report import render_page
+from densevidcap.export.report import footage, render_page
 from densevidcap.export.report.footage import EMBEDDED
 
 
@@ -120,6 +122,57 @@ def test_what_browsers_do_not_play_is_made_a_film(tmp_path: Path, make: type) ->
     with av.open(str(tmp_path / "film.mp4")) as film:
         assert sum(1 for _ in film.decode(video=0)) == (40 if make is write_video else 12)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["talk.html"]
+
+
+def test_a_large_film_stands_beside_the_page_and_no_other_file_is_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(footage, "EMBEDDED", 10)
+    clip = write_video(tmp_path / "talk.avi", 4)
+    strangers = tmp_path / "talk.film.mp4", tmp_path / ".talk.film.mp4.silent"
+    for stranger in strangers:
+        stranger.write_text("somebody's own")
+    page = tmp_path / "talk.html"
+    names = set()
+    for _ in range(2):
+        save(make_captions(clip), page, overwrite=True)
+        names.add(_footage(page))
+    # The same film has the same name: it is there once.
+    (name,) = names
+    with av.open(str(tmp_path / unquote(name))) as film:
+        assert sum(1 for _ in film.decode(video=0)) == 4
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *(stranger.name for stranger in strangers),
+        *("talk.avi", "talk.html", name),
+    }
+    assert all(stranger.read_text() == "somebody's own" for stranger in strangers)
+
+
+@pytest.mark.parametrize("ending", [".mp4", ".html"])
+def test_exports_side_by_side_do_not_meet(tmp_path: Path, ending: str) -> None:
+    """Of clips with sound, which take a silent film first."""
+    clip = write_video(tmp_path / "talk.avi", 20, codec="mpeg4", sounds=[tone(2.0)])
+    out = tmp_path / "out"
+    stranger = out / f".talk{ending}.silent"
+    out.mkdir()
+    stranger.write_text("somebody's own")
+
+    def export(number: int) -> bool:
+        try:
+            save(make_captions(clip), out / f"talk{ending}")
+        except OutputError:
+            return False
+        return number >= 0
+
+    with ThreadPoolExecutor(4) as threads:
+        done = list(threads.map(export, range(4)))
+    # One was the first, and its file is whole; the others were told.
+    assert sum(done) == 1
+    assert {path.name for path in out.iterdir()} == {f"talk{ending}", stranger.name}
+    assert stranger.read_text() == "somebody's own"
+    if ending == ".mp4":
+        with av.open(str(out / "talk.mp4")) as film:
+            assert sum(1 for _ in film.decode(video=0)) == 20
 
 
 def _footage(path: Path) -> str:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import torch
 from tests.lexical.small_world import ENCODER, SAMPLING, write_corpus
+from tests.limited_disk import limited_files
 
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.errors import CorpusError
+from densevidcap.errors import CorpusError, OutputError
 from densevidcap.lexical.encoder import EncoderOptions, FastEncoder, RegionEncoder
 from densevidcap.lexical.features import (
     DATA,
@@ -100,6 +101,61 @@ def test_a_killed_run_goes_on_where_it_was(
     cache, _ = cache_features(records, encoder, tmp_path, SAMPLING)
     np.testing.assert_array_equal(cache.all, whole.all)
     assert (folder / INDEX).read_text() == (whole.folder / INDEX).read_text()
+
+
+def list_files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.iterdir()}
+
+
+def test_opening_changes_nothing(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    """So no kill can, and a whole cache can be read where nothing can be written."""
+    cache, _ = cache_features(records[:2], encoder, tmp_path, SAMPLING)
+    with (cache.folder / DATA).open("ab") as data:
+        data.write(bytes(1000))
+    with (cache.folder / INDEX).open("a") as index:
+        index.write('{"id": "world-0-0')
+    before = list_files(cache.folder)
+    with limited_files(0):
+        again, failures = cache_features(records[:2], encoder, tmp_path, SAMPLING)
+    assert not failures
+    assert len(again) == 2
+    assert list_files(cache.folder) == before
+
+
+def test_one_process_at_a_time_adds_clips_and_others_read(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    cache, _ = cache_features(records[:2], encoder, tmp_path, SAMPLING)
+    late = FeatureCache(cache.folder)
+    with cache.filling():
+        assert cache_features(records[:2], encoder, tmp_path, SAMPLING)[1] == {}
+        with pytest.raises(CorpusError, match=r"another process adds clips .* another --cache"):
+            cache_features(records[:3], encoder, tmp_path, SAMPLING)
+    cache_features(records[:3], encoder, tmp_path, SAMPLING)
+    # One that was opened before the others came does not write over them.
+    with late.filling():
+        late.append("late", late.times(records[0].id), late.features(records[0].id))
+    whole = FeatureCache(cache.folder)
+    assert len(whole) == 4
+    expected = look(records[2], encoder).astype(np.float16)
+    np.testing.assert_array_equal(whole.features(records[2].id), expected)
+    np.testing.assert_array_equal(whole.features("late"), whole.features(records[0].id))
+
+
+def test_a_full_disk_costs_only_the_clip_in_work(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    whole, _ = cache_features(records, encoder, tmp_path / "whole", SAMPLING)
+    cache, _ = cache_features(records[:2], encoder, tmp_path, SAMPLING)
+    room = (cache.folder / DATA).stat().st_size + 100
+    fault = rf"{DATA}: cannot be written \(File too large\); make room"
+    with pytest.raises(OutputError, match=fault), limited_files(room):
+        cache_features(records, encoder, tmp_path, SAMPLING)
+    assert len(FeatureCache(cache.folder)) == 2
+    cache, _ = cache_features(records, encoder, tmp_path, SAMPLING)
+    np.testing.assert_array_equal(cache.all, whole.all)
 
 
 def test_lost_data_and_a_spoilt_index_are_refused(

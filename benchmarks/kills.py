@@ -1,0 +1,154 @@
+"""A hundred kills at random moments: fifty of `caption`, fifty of `train`.
+
+What a killed run had reported must be there, whole and equal to what an undisturbed run writes, and
+a training that was killed again and again must end in the same weights, bit by bit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+
+from tests.data.made_clips import tone, write_video
+from tests.pipeline.small_model import write_model
+from tests.trainer.tiny_recipe import write_recipe, write_table
+
+from densevidcap.artefacts import WEIGHTS
+from densevidcap.files import WORKSPACE
+
+KILLS = 50
+"""Of each verb."""
+CLIPS = 8
+SEED = 0
+
+
+def run() -> None:
+    with TemporaryDirectory() as folder:
+        kill_captioning(Path(folder), random.Random(SEED))
+    with TemporaryDirectory() as folder:
+        kill_training(Path(folder), random.Random(SEED))
+
+
+class Told:
+    """How a run ended, and what it had told until then."""
+
+    def __init__(self, arguments: list[object], seconds: float | None = None) -> None:
+        """After so many seconds it is killed, unless it has ended by then."""
+        command = [sys.executable, "-m", "densevidcap", *map(str, arguments)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+        start = time.monotonic()
+        # Into files: a pipe that nobody reads would hold it up, and one that is read late too.
+        with TemporaryFile("w+") as out, TemporaryFile("w+") as errors:
+            process = subprocess.Popen(command, stdout=out, stderr=errors, env=environment)
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            self.seconds = time.monotonic() - start
+            self.code = process.returncode
+            out.seek(0)
+            errors.seek(0)
+            self.out, self.errors = out.read(), errors.read()
+        if self.code > 0:
+            raise AssertionError(f"exit code {self.code}: {self.errors}")
+
+    @property
+    def was_killed(self) -> bool:
+        return self.code < 0
+
+
+def kill_captioning(folder: Path, moments: random.Random) -> None:
+    """Several clips, two files of each and the file of all sentences."""
+    model = write_model(folder / "model")
+    (folder / "clips").mkdir()
+    clips = [
+        write_video(folder / "clips" / f"clip{number}.mp4", 20 + number, sounds=[tone(2.0)])
+        for number in range(CLIPS)
+    ]
+    sources = read_files(folder / "clips")
+
+    def caption(out: Path, seconds: float | None = None) -> Told:
+        options = ["--model", model, "--frames", 4, "-k", 3, "--format", "json", "--format", "mp4"]
+        places = ["--out", out, "--predictions", out / "said.json"]
+        return Told(["caption", *clips, *options, *places], seconds)
+
+    undisturbed = caption(folder / "undisturbed")
+    expected = read_files(folder / "undisturbed")
+    said = json.loads(expected.pop("said.json"))
+    kills = reported = left = 0
+    while kills < KILLS:
+        out = folder / f"killed-{kills}"
+        told = caption(out, moments.uniform(0, undisturbed.seconds))
+        if not told.was_killed:
+            continue
+        kills += 1
+        found = read_files(out)
+        told_files = {Path(line).name for line in told.errors.splitlines()}
+        told_clips = {clip.stem for clip in clips if clip.name in told.out}
+        sentences = json.loads(found.pop("said.json", b"{}"))
+        assert told_files <= found.keys(), told_files - found.keys()
+        assert told_clips <= sentences.keys(), told_clips - sentences.keys()
+        # What was not told may be there too, but only whole.
+        assert all(content == expected[name] for name, content in found.items())
+        assert all(texts == said[clip] for clip, texts in sentences.items())
+        reported += len(told_files) + len(told_clips)
+        left += sum(1 for _ in out.glob(f"{WORKSPACE}*"))
+    assert read_files(folder / "clips") == sources
+    print(
+        f"  caption: {kills} kills within {undisturbed.seconds:.1f} s, {reported} files and clips"
+        f" reported by then, 0 lost, 0 unlike an undisturbed run's; {left} private folders left"
+    )
+
+
+def kill_training(folder: Path, moments: random.Random) -> None:
+    """Again and again in one folder, until it is done; then in the next."""
+    table = write_table(folder)
+    recipe = write_recipe(folder / "recipe")
+
+    def train(out: Path, seconds: float | None = None) -> Told:
+        return Told(["train", table, "--recipe", recipe, "--from", "none", "--out", out], seconds)
+
+    undisturbed = train(folder / "undisturbed")
+    expected = read_weights(folder / "undisturbed")
+    kills = finished = reported = 0
+    done: set[str] = set()
+    while kills < KILLS or done:
+        seconds = moments.uniform(0, undisturbed.seconds) if kills < KILLS else None
+        out = folder / f"killed-{finished}"
+        told = train(out, seconds)
+        ends = dict(re.findall(r"^(\d of \d, [^:]+): (?!epoch)(.+)", told.errors, re.MULTILINE))
+        # A stage that was reported done is not begun again.
+        again = {stage for stage in done & ends.keys() if ends[stage] != "done before"}
+        assert not again, again
+        reported += len(ends.keys() - done)
+        done |= ends.keys()
+        if told.was_killed:
+            kills += 1
+        else:
+            assert read_weights(out) == expected
+            finished += 1
+            done.clear()
+    print(
+        f"  train: {kills} kills within {undisturbed.seconds:.1f} s, {reported} stages reported"
+        f" done, 0 done again; {finished} models finished, all with the weights of an"
+        " undisturbed one"
+    )
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    if not folder.exists():
+        return {}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def read_weights(model: Path) -> dict[str, bytes]:
+    paths = (path for path in model.glob(f"*/**/{WEIGHTS}") if "training" not in path.parts)
+    return {str(path.relative_to(model)): path.read_bytes() for path in paths}
