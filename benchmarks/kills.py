@@ -1,5 +1,7 @@
 """A hundred kills at random moments: fifty of `caption`, fifty of `train`.
 
+`python -m benchmarks.kills train` is for one of them.
+
 What a killed run had reported must be there, whole and like what an undisturbed run writes, and a
 training that was killed again and again must end in the same weights, bit by bit.
 """
@@ -30,11 +32,11 @@ CLIPS = 8
 SEED = 0
 
 
-def run() -> None:
-    with TemporaryDirectory() as folder:
-        kill_captioning(Path(folder), random.Random(SEED))
-    with TemporaryDirectory() as folder:
-        kill_training(Path(folder), random.Random(SEED))
+def run(*verbs: str) -> None:
+    for verb, kill in {"caption": kill_captioning, "train": kill_training}.items():
+        if not verbs or verb in verbs:
+            with TemporaryDirectory() as folder:
+                kill(Path(folder), random.Random(SEED))
 
 
 class Told:
@@ -84,9 +86,10 @@ def kill_captioning(folder: Path, moments: random.Random) -> None:
     undisturbed = caption(folder / "undisturbed")
     expected = describe_files(folder / "undisturbed")
     said = json.loads((folder / "undisturbed" / "said.json").read_text())
-    kills = reported = left = 0
+    runs = kills = reported = left = 0
     while kills < KILLS:
-        out = folder / f"killed-{kills}"
+        runs += 1
+        out = folder / f"run-{runs}"
         told = caption(out, moments.uniform(0, undisturbed.seconds))
         if not told.was_killed:
             continue
@@ -175,3 +178,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
 def read_weights(model: Path) -> dict[str, bytes]:
     paths = (path for path in model.glob(f"*/**/{WEIGHTS}") if "training" not in path.parts)
     return {str(path.relative_to(model)): path.read_bytes() for path in paths}
+
+
+if __name__ == "__main__":
+    run(*sys.argv[1:])

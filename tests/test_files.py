@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from tests.limited_disk import limited_files
 
 from densevidcap.errors import DenseVidCapError, OutputError
-from densevidcap.files import WORKSPACE, hold, replacing, workspace
+from densevidcap.files import LOCK, WORKSPACE, hold, replacing, workspace
 
 HOLDER = """
 import sys
@@ -129,9 +129,9 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
-    (tmp_path / "lock.sqlite").mkdir()
+    (tmp_path / LOCK).mkdir()
     with (
-        pytest.raises(OutputError, match=r"lock\.sqlite: cannot be written"),
+        pytest.raises(OutputError, match=rf"{LOCK}: cannot be written"),
         hold(tmp_path, DenseVidCapError("taken")),
     ):
         pass

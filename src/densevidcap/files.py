@@ -6,19 +6,25 @@ import errno
 import os
 import re
 import shutil
-import sqlite3
+import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
 from safetensors import SafetensorError
 
 from densevidcap.errors import DenseVidCapError, OutputError
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 WORKSPACE = ".densevidcap-work-"
 """How the names of private folders begin; a kill leaves them behind."""
-LOCK = "lock.sqlite"
+LOCK = ".lock"
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ONLY_WRITING = _FULL | {errno.EROFS}
@@ -76,22 +82,28 @@ def hold(folder: Path, refusal: DenseVidCapError) -> Iterator[None]:
     path = folder / LOCK
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
-    try:
-        # A transaction of SQLite is a lock that every system knows.
-        database = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
-        try:
-            database.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error:
-            database.close()
-            raise
-    except sqlite3.Error as error:
-        if "locked" in str(error):
-            raise refusal from None
-        raise refuse_writing(path, OSError(errno.EIO, str(error))) from error
-    with closing(database):
+        file = path.open("ab")
+    with file:
+        if not _lock(file):
+            raise refusal
         for left in folder.glob(f"{WORKSPACE}*/"):
             shutil.rmtree(left, ignore_errors=True)
         yield
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock an open file, unless it is locked; writes nothing, so that a full disk does not matter.
+
+    The system unlocks it when it is closed.
+    """
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
 
 
 def refuse_existing(path: Path) -> OutputError:
