@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from densevidcap.errors import MissingExtraError
-from densevidcap.files import replacing
+from densevidcap.files import replacing, writing
 from densevidcap.training import Progress, Silence
 
 
@@ -36,16 +36,18 @@ def draw_curves(history: Sequence[Mapping[str, Any]], path: Path) -> None:
 class _Events:
     """Writes each step's loss and each epoch's figures as TensorBoard events."""
 
-    def __init__(self, writer: Any) -> None:
-        self._writer = writer
+    def __init__(self, writer: Any, folder: Path) -> None:
+        self._writer, self._folder = writer, folder
 
     def step(self, done: int, total: int, loss: float) -> None:  # noqa: ARG002
-        self._writer.add_scalar("loss", loss, done)
+        with writing(self._folder):
+            self._writer.add_scalar("loss", loss, done)
 
     def epoch(self, epoch: int, figures: dict[str, float]) -> None:
-        for name, value in figures.items():
-            self._writer.add_scalar(f"epoch/{name}", value, epoch)
-        self._writer.flush()
+        with writing(self._folder):
+            for name, value in figures.items():
+                self._writer.add_scalar(f"epoch/{name}", value, epoch)
+            self._writer.flush()
 
 
 def open_events(folder: Path) -> Progress:
@@ -54,4 +56,4 @@ def open_events(folder: Path) -> Progress:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return Silence()
-    return _Events(SummaryWriter(str(folder)))
+    return _Events(SummaryWriter(str(folder)), folder)

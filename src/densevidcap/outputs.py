@@ -61,8 +61,7 @@ def check_outputs(outputs: Iterable[Path], inputs: Inputs, overwrite: bool) -> N
     planned: set[str] = set()
     places: dict[Path, Path] = {}
     for path in outputs:
-        if path in inputs:
-            raise refuse_input(path)
+        refuse_input(path, inputs)
         if _unify(path) in planned:
             raise OutputError(f"{path}: two outputs have this name; choose another for one of them")
         planned.add(_unify(path))
@@ -76,10 +75,12 @@ def check_outputs(outputs: Iterable[Path], inputs: Inputs, overwrite: bool) -> N
         _try_place(folder, path)
 
 
-def refuse_input(path: Path) -> OutputError:
-    return OutputError(
-        f"{path}: is read by this run, so it is not written; choose another name or folder"
-    )
+def refuse_input(path: Path, inputs: Inputs) -> None:
+    """Unless it is none."""
+    if path in inputs:
+        raise OutputError(
+            f"{path}: is read by this run, so it is not written; choose another name or folder"
+        )
 
 
 def _try_place(folder: Path, path: Path) -> None:

@@ -12,10 +12,13 @@ import torch
 from click.testing import CliRunner, Result
 from PIL import Image
 from tests.lexical.small_world import make_lexicon, write_corpus
+from tests.limited_disk import limited_files
 
 from densevidcap.cli import root
+from densevidcap.cli.training_view import GOING_ON
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
-from densevidcap.errors import ModelError
+from densevidcap.errors import ModelError, OutputError
+from densevidcap.fits import hold_run
 from densevidcap.lexical.backbones import build_backbone
 from densevidcap.lexical.fcn import LexicalFCN
 from densevidcap.lexical.fitting import WordsRecipe
@@ -175,3 +178,34 @@ def test_weights_of_another_model(corpus: Corpus, tmp_path: Path) -> None:
     result = corpus.fit(tmp_path / "third")
     assert isinstance(result.exception, ModelError)
     assert f"{first}: its backbone is lite0, not lite2" in str(result.exception)
+
+
+def test_a_full_disk_and_a_second_training_are_told_in_a_line(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    with limited_files(200_000):
+        full = corpus.fit(out)
+    assert isinstance(full.exception, OutputError), full.output
+    (line,) = str(full.exception).splitlines()
+    assert "checkpoint.safetensors: cannot be written (File too large); make room" in line
+    assert line.endswith(GOING_ON)
+    with hold_run(out):
+        refused = corpus.fit(out)
+    assert isinstance(refused.exception, ModelError)
+    assert f"{out}: another training works here; wait" in str(refused.exception)
+    assert corpus.fit(out).exit_code == 0
+
+
+def test_a_lexicon_in_the_models_folder_is_not_written_over(corpus: Corpus) -> None:
+    before = corpus.lexicon.read_bytes()
+    refused = corpus.fit(corpus.lexicon.parent)
+    assert f"{corpus.lexicon}: is read by this run" in str(refused.exception)
+    assert corpus.lexicon.read_bytes() == before
+
+
+def test_a_model_is_not_replaced(corpus: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "card.json").write_text("{}")
+    refused = corpus.fit(tmp_path / "model")
+    assert "model: holds a model, which is not replaced" in str(refused.exception)

@@ -121,6 +121,14 @@ def test_a_second_training_in_the_same_folder_is_refused(trained: Path) -> None:
     assert f"{trained / 'model'}: another training works here" in str(refused.exception)
 
 
+def test_what_the_training_writes_is_no_table_to_learn_from(trained: Path) -> None:
+    table = trained / "model" / "training" / "manifest.jsonl"
+    before = table.read_bytes()
+    refused = CliRunner().invoke(root, ["train", str(table), "--out", str(trained / "model")])
+    assert f"{table}: is read by this run" in str(refused.exception)
+    assert table.read_bytes() == before
+
+
 def test_a_model_without_its_training_is_not_replaced(trained: Path, own: Path) -> None:
     model = Path(shutil.copytree(trained / "model", own / "model"))
     shutil.rmtree(model / "training")
@@ -137,7 +145,7 @@ def test_a_model_without_its_training_is_not_replaced(trained: Path, own: Path) 
 def test_a_full_disk_is_told_and_the_training_goes_on_when_there_is_room(
     trained: Path, own: Path
 ) -> None:
-    rooms = (100, 60_000, 2_000_000)
+    rooms = (100, 10_000, 2_000_000)  # for settings, then for features, then for weights
     told = set()
     for room in rooms:
         with limited_files(room):

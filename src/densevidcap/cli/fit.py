@@ -11,6 +11,7 @@ import click
 
 from densevidcap.cli.outputs import keeping
 from densevidcap.cli.training_view import GOING_ON, RunView, describe_figures, open_progress
+from densevidcap.outputs import Inputs, refuse_input
 
 if TYPE_CHECKING:
     from densevidcap.language.corpus import ViewedCorpus
@@ -51,8 +52,10 @@ def words(
     data: Path, lexicon: Path, config: Path, out: Path, cache: Path | None, half: bool
 ) -> None:
     """The Lexical-FCN: words linked to regions, from clips and their captions."""
+    from densevidcap.lexical.fcn import LEXICON
     from densevidcap.lexical.fitting import WordsFit, WordsRecipe
 
+    refuse_input(out / LEXICON, Inputs(files=[lexicon]))
     fit = WordsFit(data, lexicon, WordsRecipe.read(config), out)
 
     def read(view: RunView) -> dict[str, str]:

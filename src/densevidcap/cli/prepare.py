@@ -158,8 +158,8 @@ def _write(out: Path, records: Iterable[ClipRecord]) -> None:
             captions[record.split] += len(record.captions)
             if record.category is not None:
                 categories[record.split].add(record.category)
-            if record.source is not None and out in Inputs([record.source]):
-                raise refuse_input(out)
+            if record.source is not None:
+                refuse_input(out, Inputs([record.source]))
             yield record
 
     started = time.perf_counter()

@@ -10,6 +10,7 @@ import click
 from densevidcap.cli.fit import refuse_gaps
 from densevidcap.cli.outputs import keeping
 from densevidcap.cli.training_view import GOING_ON, StagesView, describe_figures, open_progress
+from densevidcap.outputs import Inputs, refuse_input
 
 _PATH = click.Path(path_type=Path)
 
@@ -42,10 +43,12 @@ def command(
     time: the same command goes on where it was.
     """
     from densevidcap.artefacts import BUNDLED
+    from densevidcap.fits import RUN
     from densevidcap.trainer.corpus import read_corpus
     from densevidcap.trainer.recipe import ModelRecipe, find_recipe
-    from densevidcap.trainer.training import ModelTraining
+    from densevidcap.trainer.training import MANIFEST, ModelTraining
 
+    refuse_input(out / RUN / MANIFEST, Inputs(files=[table]))
     corpus = read_corpus(table, videos, skip_missing)
     folder = find_recipe(recipe, len(corpus.trained))
     initial = {"bundled": BUNDLED, "none": None}.get(start, Path(start))

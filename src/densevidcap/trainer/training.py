@@ -27,6 +27,7 @@ from densevidcap.trainer.recipe import ModelRecipe
 from densevidcap.trainer.watching import Watcher
 
 COSTS = "costs.json"
+MANIFEST = "manifest.jsonl"
 LEFT_OUT = "left-out.json"
 SAID = "held-out.json"
 """What the model says of the held-out clips, as `densevidcap evaluate` reads it."""
@@ -54,7 +55,7 @@ class ModelTraining:
         """`initial` is the folder of a model to start from, as far as it has the stages."""
         self.corpus, self.recipe, self.out = corpus, recipe, out
         self._run = out / RUN
-        self._manifest, self._lexicon = self._run / "manifest.jsonl", self._run / "lexicon.json"
+        self._manifest, self._lexicon = self._run / MANIFEST, self._run / "lexicon.json"
         self.initial = {} if initial is None else _find_stages(initial)
         hashes = {f"initial {name}": hash_file(f / WEIGHTS) for name, f in self.initial.items()}
         data = {"corpus": corpus.fingerprint(), **hashes}
