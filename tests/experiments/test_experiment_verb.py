@@ -9,7 +9,7 @@ from PIL import Image
 from tests.experiments.small_experiments import SINGLE, Studio, open_studio
 
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
-from densevidcap.errors import CorpusError, DenseVidCapWarning, ModelError
+from densevidcap.errors import CorpusError, DenseVidCapWarning, ModelError, OutputError
 from densevidcap.experiments.results import Result
 
 DENSE = """
@@ -79,7 +79,11 @@ def test_rivals_are_trained_once_and_shown_beside_the_paper(studio: Studio) -> N
 
     weights = {path: path.stat().st_mtime_ns for path in studio.runs.rglob("weights.safetensors")}
     assert len(weights) == 5  # two captioners with their classifiers, one Lexical-FCN
-    again = studio.run("single")
+    for arguments, kept in (("single",), "results.json"), (("--report", str(docs)), "results.md"):
+        refused = studio.run(*arguments)
+        assert isinstance(refused.exception, OutputError)
+        assert f"{kept}: stands there already; give --overwrite" in str(refused.exception)
+    again = studio.run("single", "--overwrite")
     assert again.exit_code == 0, again.output
     assert "epoch" not in again.stderr
     assert {path: path.stat().st_mtime_ns for path in weights} == weights

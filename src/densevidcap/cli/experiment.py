@@ -71,7 +71,7 @@ def command(
                 )
             click.echo("\n".join(write_section(result)))
     if report is not None:
-        click.echo(f"wrote {write_report(out, report)}")
+        click.echo(f"wrote {write_report(out, report, overwrite)}")
 
 
 def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out: Path) -> str:

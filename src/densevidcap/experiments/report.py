@@ -10,6 +10,7 @@ from densevidcap.evaluation.captions import describe_evaluator
 from densevidcap.experiments.pictures import draw_picture
 from densevidcap.experiments.results import RESULTS, Finding, Line, Result, Table
 from densevidcap.files import replacing
+from densevidcap.outputs import Inputs, check_outputs
 
 PICTURES = "pictures"
 PAGE = "results.md"
@@ -24,16 +25,18 @@ agree, not figures. On 244 clips, the standard error of CIDEr is about 3.5.
 """
 
 
-def write_report(runs: Path, docs: Path) -> Path:
+def write_report(runs: Path, docs: Path, overwrite: bool = False) -> Path:
     """The page and its pictures, from all results in the folder of runs."""
     results = [Result.load(path) for path in runs.glob(f"*/{RESULTS}")]
     if not results:
         raise CorpusError(f"{runs}: no results in it; run an experiment first")
     results.sort(key=lambda result: (not result.experiment.startswith("table"), result.experiment))
-    for result in results:
-        for picture in result.outcome.pictures:
-            draw_picture(picture, docs / PICTURES / f"{picture.name}.png")
     page = docs / PAGE
+    drawn = [picture for result in results for picture in result.outcome.pictures]
+    pictures = {docs / PICTURES / f"{picture.name}.png": picture for picture in drawn}
+    check_outputs([page, *pictures], Inputs(), overwrite)
+    for path, picture in pictures.items():
+        draw_picture(picture, path)
     with replacing(page) as temporary:
         temporary.write_text("\n".join(_write(results)), encoding="utf-8")
     return page
