@@ -10,7 +10,7 @@ from typing import NoReturn
 import anyio
 
 from densevidcap.errors import ClipTooLargeError, CorpusError
-from densevidcap.export.json_file import from_dict, to_dict
+from densevidcap.export.json_file import UNSOUND, from_dict, to_dict
 from densevidcap.export.lines import one_line
 from densevidcap.records import DenseCaptions
 
@@ -47,7 +47,7 @@ def parse_captions(data: bytes) -> DenseCaptions:
     try:
         captions = from_dict(json.loads(data, parse_constant=_refuse_constant))
         json.dumps(to_dict(captions), ensure_ascii=False, allow_nan=False).encode()
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+    except UNSOUND:
         raise CorpusError("not captions as densevidcap writes them; choose its .json") from None
     return captions
 
