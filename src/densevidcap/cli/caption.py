@@ -14,6 +14,7 @@ import click
 from densevidcap.cli.clips import visit_clips, writing_to
 from densevidcap.cli.inputs import list_clips
 from densevidcap.cli.outputs import Output, plan_outputs
+from densevidcap.cli.printing import echo
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -105,7 +106,7 @@ def command(
     the region is, from start to end. A CLIP that cannot be read is named, the others are
     captioned, and the exit code is 1.
     """
-    from rich.console import Console
+    from densevidcap.cli.console import Console
 
     sources = list_clips(clips, split)
     outputs = plan_outputs(sources, kinds, out)
@@ -167,7 +168,7 @@ def _write(
         with writing_to(path.parent):
             save(captions, path, kind, clip, lambda task=task: progress.advance(task))  # type: ignore[misc]
         progress.remove_task(task)
-        click.echo(path, err=True)
+        echo(path, err=True)
 
 
 def _write_predictions(path: Path, described: Mapping[str, DenseCaptions]) -> None:
@@ -183,4 +184,4 @@ def _print_json(described: Iterable[DenseCaptions], story: bool) -> None:
     from densevidcap.pipeline.story import tell
 
     rows = [to_dict(said) | ({"story": tell(said)} if story else {}) for said in described]
-    click.echo(json.dumps(rows, indent=1))
+    echo(json.dumps(rows, indent=1))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from densevidcap.cli.printing import echo
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -57,9 +59,9 @@ def command(
                 result = run_experiment(
                     name, places, _quote(name, data, captions, model, out), _Watch(progress)
                 )
-            click.echo("\n".join(write_section(result)))
+            echo("\n".join(write_section(result)))
     if report is not None:
-        click.echo(f"wrote {write_report(out, report)}")
+        echo(f"wrote {write_report(out, report)}")
 
 
 def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out: Path) -> str:
@@ -70,11 +72,12 @@ def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out
 
 
 def _open_progress() -> Progress:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from densevidcap.cli.console import Console
+
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
@@ -88,7 +91,7 @@ class _Watch:
     def start(self, what: str, total: int | None = None) -> None:
         self._progress.reset(self._bar, description=what, total=total)
         if self._progress.disable:
-            click.echo(what, err=True)
+            echo(what, err=True)
 
     def advance(self) -> None:
         self._progress.advance(self._bar)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.clips import show_progress
+from densevidcap.cli.printing import echo
 
 if TYPE_CHECKING:
     from densevidcap.data.lexicon import Lexicon
@@ -64,7 +65,7 @@ def command(
         )
     lexicon.save(out)
     _show(lexicon)
-    click.echo(f"{len(lexicon):,} words of {len(of_video):,} videos in {out}")
+    echo(f"{len(lexicon):,} words of {len(of_video):,} videos in {out}")
 
 
 def _read_clips(path: Path) -> Iterator[ClipRecord]:
@@ -84,8 +85,9 @@ def _tag_with_progress(sentences: Sequence[Sequence[str]]) -> Iterator[Sequence[
 
 
 def _show(lexicon: Lexicon) -> None:
-    from rich.console import Console
     from rich.table import Column, Table
+
+    from densevidcap.cli.console import Console
 
     words = defaultdict(list)
     for entry in lexicon.entries:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.clips import show_progress
+from densevidcap.cli.printing import echo
 
 if TYPE_CHECKING:
     from densevidcap.data.manifest import ClipRecord
@@ -128,10 +129,10 @@ def _with_sources(
 
 def _write(out: Path, records: Iterable[ClipRecord]) -> None:
     """Write the manifest and tell what is in it."""
-    from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
+    from densevidcap.cli.console import Console
     from densevidcap.data.manifest import write_manifest
 
     clips: Counter[str] = Counter()
@@ -159,4 +160,4 @@ def _write(out: Path, records: Iterable[ClipRecord]) -> None:
             Text(split), f"{clips[split]:,}", f"{captions[split]:,}", str(len(categories[split]))
         )
     Console().print(summary)
-    click.echo(f"{total:,} clips in {out}, {seconds:.1f} s")
+    echo(f"{total:,} clips in {out}, {seconds:.1f} s")

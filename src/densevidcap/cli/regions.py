@@ -13,6 +13,7 @@ import click
 
 from densevidcap.cli.clips import name_files, visit_clips, writing_to
 from densevidcap.cli.places import sketch_way
+from densevidcap.cli.printing import echo
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -90,7 +91,7 @@ def command(
 
     found = visit_clips(clips, "Looking", look_at)
     if as_json:
-        click.echo(json.dumps([_as_json(*each) for each in found]))
+        echo(json.dumps([_as_json(*each) for each in found]))
     else:
         for each in found:
             _print_table(*each)
@@ -113,10 +114,10 @@ def _as_json(source: str, worded: Sequence[WordedSequence]) -> dict[str, object]
 
 def _print_table(source: str, worded: Sequence[WordedSequence]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from densevidcap.cli.console import Console
     from densevidcap.drawing.colours import colour_of
 
     table = Table(box=box.SIMPLE_HEAD, title=Text(Path(source).name), title_justify="left")
@@ -154,4 +155,4 @@ def _draw(
             draw_sheet(worded, frames, shape).save(temporary, "PNG")
         write_overlay_video(worded, clip, video, lambda: progress.advance(drawing))
     progress.remove_task(drawing)
-    click.echo(f"{sheet}\n{video}", err=True)
+    echo(f"{sheet}\n{video}", err=True)

@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 import click
 
+from densevidcap.cli.printing import echo
+
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
@@ -91,7 +93,7 @@ def command(
         address = f"http://{_in_url(host)}:{door.getsockname()[1]}/"
         if token is not None:
             address += f"?token={quote(token, safe='')}"
-        click.echo(address)
+        echo(address)
         if opening:
             click.launch(address)
         build_server(app, limits.max_delay).run([door])

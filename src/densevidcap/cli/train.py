@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from densevidcap.cli.fit import refuse_gaps
+from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import StagesView, describe_figures, open_progress
 
 _PATH = click.Path(path_type=Path)
@@ -49,14 +50,14 @@ def command(
     folder = find_recipe(recipe, len(corpus.trained))
     initial = {"bundled": BUNDLED, "none": None}.get(start, Path(start))
     training = ModelTraining(corpus, ModelRecipe.read(folder), out, initial)
-    click.echo(
+    echo(
         f"{table}: {len(corpus.trained):,} clips to learn from, {len(corpus.held_out):,} held out"
         f"{', chosen by their ids' if corpus.chosen else ''}; recipe '{folder.name}'"
     )
     with open_progress() as progress:
         card = training.train(StagesView(progress))
     _show_costs(training.costs)
-    click.echo(f"{out}: of {card['held_out_clips']} held-out clips, " + _show(card["figures"]))
+    echo(f"{out}: of {card['held_out_clips']} held-out clips, " + _show(card["figures"]))
     refuse_gaps(table, training.left_out)
 
 
@@ -65,8 +66,9 @@ def _show(figures: Mapping[str, float]) -> str:
 
 
 def _show_costs(costs: Mapping[str, Mapping[str, float]]) -> None:
-    from rich.console import Console
     from rich.table import Column, Table
+
+    from densevidcap.cli.console import Console
 
     figures = (Column(name, justify="right") for name in ("minutes", "peak memory, MB"))
     shown = Table("stage", *figures)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 def open_progress() -> Progress:
     """Bars on a terminal, none elsewhere."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -23,9 +22,11 @@ def open_progress() -> Progress:
         TimeRemainingColumn,
     )
 
+    from densevidcap.cli.console import Console
+
     console = Console(stderr=True)
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
