@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
+from math import inf
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -32,10 +33,10 @@ ALLOWED = 0.05
 """What a slider may take of a whole run."""
 PATIENCE = 1200
 """Seconds until clips that are not over count as lost."""
-KILLS = 30
+KILLS = 24
 """Of workers, at random moments."""
-LONGEST_LIFE = 12.0
-"""Seconds: a worker's first ones load the model."""
+LONGEST_WORK = 8.0
+"""Seconds that a worker is given after it took its first clip."""
 FLOOD = 84_000
 """Captions that all hold at the same time."""
 REQUESTS = 1000
@@ -78,10 +79,12 @@ def _kill_workers(folder: str, film: bytes) -> None:
     with _serve(folder) as (server, url):
         for _ in range(KILLS):
             worker = _await_worker(server)
-            killed_at = time.monotonic() + random.uniform(0, LONGEST_LIFE)
+            killed_at = inf
             while time.monotonic() < killed_at:
                 jobs = json.loads(_ask(f"{url}api/clips"))
                 done |= _read_results(url, jobs, done)
+                if killed_at == inf and any(job["state"] == "working" for job in jobs):
+                    killed_at = time.monotonic() + random.uniform(0, LONGEST_WORK)
                 if sum(job["state"] == "waiting" for job in jobs) < 3 and len(posted) < 90:
                     answer = _ask(f"{url}api/clips?name=clip.mp4", film)
                     posted.add(json.loads(answer)["id"])
@@ -141,6 +144,7 @@ def _measure_flood(url: str) -> None:
             rounds = [_time_request(connection)]
             while not answer.done():
                 rounds.append(_time_request(connection))
+                time.sleep(0.01)
             seconds = time.perf_counter() - start
         print(
             f"  {count:,} captions in {len(content) / 2**20:.1f} MiB: {answer.result()} after"
