@@ -32,6 +32,7 @@ from densevidcap.studio.uploads import (
     SlowError,
     clean_name,
     collect,
+    count_captions,
     receive,
 )
 
@@ -286,6 +287,8 @@ async def read_result(request: Request, studio: Open) -> Response:
     try:
         with studio.readings.take():
             data = await collect(request.stream(), limits)
+            if count_captions(data) > limits.max_captions:
+                raise ManyCaptionsError
             work = studio.reader.run(tasks.read, data, limits.max_captions)
             answer = await _while_present(request, work)
     except ClipTooLargeError:
