@@ -36,7 +36,7 @@ PATIENCE = 1200
 KILLS = 24
 """Of workers, at random moments."""
 LONGEST_WORK = 8.0
-"""Seconds that a worker is given after it took its first clip."""
+"""Seconds that a worker is given after it took or finished its first clip."""
 FLOOD = 84_000
 """Captions that all hold at the same time."""
 REQUESTS = 1000
@@ -77,13 +77,15 @@ def _kill_workers(folder: str, film: bytes) -> None:
     posted: set[str] = set()
     done: dict[str, bytes] = {}
     with _serve(folder) as (server, url):
-        for _ in range(KILLS):
+        for number in range(KILLS):
             worker = _await_worker(server)
-            killed_at = inf
+            killed_at, done_before = inf, len(done)
             while time.monotonic() < killed_at:
                 jobs = json.loads(_ask(f"{url}api/clips"))
                 done |= _read_results(url, jobs, done)
-                if killed_at == inf and any(job["state"] == "working" for job in jobs):
+                taken = any(job["state"] == "working" for job in jobs)
+                # Every other worker may finish a clip, else none would ever be done.
+                if killed_at == inf and (taken if number % 2 else len(done) > done_before):
                     killed_at = time.monotonic() + random.uniform(0, LONGEST_WORK)
                 if sum(job["state"] == "waiting" for job in jobs) < 3 and len(posted) < 90:
                     answer = _ask(f"{url}api/clips?name=clip.mp4", film)
