@@ -11,7 +11,7 @@ BENCHMARKS = {
     "regions": "region-sequences against NumPy candidate by candidate, and how cost grows",
     "language": "sentences of ten region-sequences at once against one by one",
     "caption": "a clip's captions by stage beside ResNet-50 alone, memory of an hour's film",
-    "studio": "fifty clips posted at once, a kill in the middle, and how fast sliders answer",
+    "studio": "fifty clips at once, kills, a flood of captions, and how fast it answers",
     "kills": "a hundred kills of caption and train, and what they cost",
     "grounding": "whether words point at their things in the test world",
 }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.made_clips import write_video
-from tests.export.made_captions import captions, make_captions
+from tests.export.made_captions import captions, make_caption, make_captions
 
 from densevidcap.errors import ClipError
 from densevidcap.export import ENDINGS, ExportError, find_format, save
 from densevidcap.export.lanes import assign_lanes
+from densevidcap.export.report import render_page
+from densevidcap.export.subtitles import render_srt, render_vtt
 from densevidcap.records import Caption
 
 
@@ -60,3 +62,27 @@ def test_captions_of_one_lane_follow_each_other(made: list[Caption]) -> None:
     # As few lanes as the most crowded moment needs.
     crowds = [sum(each.holds_at(caption.start) for each in made) for caption in made]
     assert len(set(lanes)) == max(crowds, default=0)
+
+
+@given(st.lists(captions(), max_size=12))
+def test_each_caption_has_the_lowest_lane_that_is_free(made: list[Caption]) -> None:
+    lanes = assign_lanes(made)
+    order = sorted(range(len(made)), key=lambda rank: (made[rank].start, rank))
+    for place, rank in enumerate(order):
+        taken = {lanes[each] for each in order[:place] if made[each].end > made[rank].start}
+        assert lanes[rank] == next(lane for lane in count() if lane not in taken)
+
+
+def test_thousands_of_captions_at_once_are_laid_out() -> None:
+    """A look at every lane for each would take minutes."""
+    assert sorted(assign_lanes([make_caption()] * 84_000)) == list(range(84_000))
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\x1b]0;title\x07", "\x9b2J", "\x00", "\u202e", "\u2066", "\u200f", "\u061c"]
+)
+def test_what_hides_in_a_text_is_shown(hidden: str) -> None:
+    made = make_captions(f"clip{hidden}.mp4", make_caption(f"a dog{hidden} runs"))
+    for text in (render_vtt(made), render_srt(made), render_page(made, "clip.mp4")):
+        assert "\ufffd" in text
+        assert not set(hidden) - set("]0;title2J") & set(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,8 @@ from tests.export.made_captions import dense_captions, make_captions, texts
 from densevidcap.errors import CorpusError
 from densevidcap.export import SCHEMA, read_captions, save
 from densevidcap.export.json_file import from_dict, render_json
+from densevidcap.export.report import render_page
+from densevidcap.export.subtitles import render_vtt
 from densevidcap.records import DenseCaptions
 
 VALIDATOR = Draft202012Validator(json.loads(SCHEMA.read_text()))
@@ -59,6 +62,51 @@ def test_impossible_captions_are_refused(tmp_path: Path) -> None:
         path.write_text(json.dumps(broken))
         with pytest.raises(CorpusError, match=f"{key}.json"):
             read_captions(path)
+
+
+MARKUP = '"><script>alert(1)</script>'
+PLACES = (
+    *(("source",), ("duration",), ("width",), ("height",), ("model", "name"), ("captions", 0)),
+    *(("captions", 0, each) for each in ("text", "confidence", "log_probability", "start", "end")),
+    *(("captions", 0, "boxes", 0, each) for each in ("time", "frame", "region")),
+    *(("captions", 0, "grid", each) for each in ("map_rows", "window", "stride")),
+    *(("captions", 0, "evidence", 0, each) for each in ("word", "probability")),
+    *(("captions", 0, "evidence", 0, "box", each) for each in ("time", "frame", "left")),
+    ("captions", 0, "unsupported", 0),
+)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
+@pytest.mark.parametrize(
+    "value",
+    [MARKUP, [MARKUP], {MARKUP: 1}, None, True, -(10**400), 10**400],
+    ids=["text", "list", "object", "null", "true", "low", "high"],
+)
+def test_what_is_of_another_kind_is_refused_or_harmless(
+    tmp_path: Path, place: tuple[str | int, ...], value: object
+) -> None:
+    content: Any = json.loads(render_json(make_captions("clip.mp4")))
+    part = content
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = value
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(content))
+    try:
+        read = read_captions(path)
+    except CorpusError:
+        return
+    page = render_page(read, "clip.mp4")
+    assert "<script>alert" not in page
+    assert "-->" not in render_vtt(read).replace(" --> ", "")
+
+
+@pytest.mark.parametrize("name", ["duration", "width", "height"])
+def test_nothing_has_no_size(name: str) -> None:
+    content = json.loads(render_json(make_captions("clip.mp4")))
+    for value in (0, -1):
+        with pytest.raises(ValueError, match="above 0"):
+            from_dict({**content, name: value})
 
 
 def test_a_later_version_is_refused_with_a_remedy(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
@@ -9,9 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
+
+from densevidcap.studio.app import make_app
+from densevidcap.studio.door import build_server, open_door
+from densevidcap.studio.limits import StudioLimits
 
 
 @dataclass(frozen=True)
@@ -66,3 +72,33 @@ def run_studio(data: Path, model: Path, options: Sequence[str] = ()) -> Iterator
                 yield RunningStudio(process, url, data, client)
         finally:
             process.terminate()
+
+
+@contextmanager
+def run_idle_studio(data: Path, limits: StudioLimits) -> Iterator[httpx.Client]:
+    """With limits that the command does not offer, in this process; no clip is ever captioned."""
+    door = open_door("127.0.0.1", 0)
+    app = make_app(data, model=data / "none", limits=limits)
+    server = build_server(app, limits.max_delay)
+    thread = Thread(target=server.run, args=([door],))
+    thread.start()
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{door.getsockname()[1]}") as client:
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def begin_request(client: httpx.Client, line: str, body: int = 0, of: int = 0) -> socket.socket:
+    """The line of a request, with so many bytes of a body that should have more."""
+    host, port = client.base_url.host, client.base_url.port
+    assert port is not None
+    head = f"{line} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {of}\r\n\r\n"
+    connection = socket.create_connection((host, port), timeout=60)
+    connection.sendall(head.encode() + bytes(body))
+    return connection
+
+
+def begin_upload(client: httpx.Client, length: int) -> socket.socket:
+    return begin_request(client, "POST /api/clips?name=x", length, 99999)

@@ -8,9 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from densevidcap.cli import root
 from densevidcap.studio.access import COOKIE, is_loopback
 from densevidcap.studio.app import make_app
+from densevidcap.studio.lock import StudioError
 
 TOKEN = "a-token"
 
@@ -88,3 +91,14 @@ def test_every_answer_confines_the_page(tmp_path: Path) -> None:
 def test_loopback_is_known_by_name_and_number() -> None:
     assert all(map(is_loopback, ("localhost", "127.0.0.1", "127.1.2.3", "::1")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "", "example.org", "192.168.0.1")))
+
+
+@pytest.mark.parametrize("token", ["", " ", "\t\n"])
+def test_an_empty_token_opens_nothing(model: Path, tmp_path: Path, token: str) -> None:
+    with pytest.raises(StudioError, match="token is empty"):
+        make_app(tmp_path, token=token)
+    command = ["serve", "--model", str(model), "--data", str(tmp_path / "data")]
+    for options, variables in ((["--token", token], {}), ([], {"DENSEVIDCAP_TOKEN": token})):
+        run = CliRunner().invoke(root, [*command, *options], env=variables)
+        assert isinstance(run.exception, StudioError)
+    assert not (tmp_path / "data").exists()

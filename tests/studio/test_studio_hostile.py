@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -15,7 +14,7 @@ from zlib import crc32
 import av
 import pytest
 from tests.data.made_clips import write_video
-from tests.studio.running import RunningStudio, await_that, run_studio
+from tests.studio.running import RunningStudio, await_that, begin_upload, run_studio
 
 PATHS = (
     *("../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%00", "a" * 5000, "-", "~", "CON"),
@@ -93,20 +92,10 @@ def test_what_is_no_good_clip_is_refused_or_captioned(
             assert "what fits is" in answer.json()["detail"]
 
 
-def begin_upload(studio: RunningStudio, length: int) -> socket.socket:
-    """So many bytes of a clip that should have more."""
-    host, port = studio.client.base_url.host, studio.client.base_url.port
-    assert port is not None
-    head = f"POST /api/clips?name=x HTTP/1.1\r\nHost: {host}\r\nContent-Length: 99999\r\n\r\n"
-    line = socket.create_connection((host, port))
-    line.sendall(head.encode() + bytes(length))
-    return line
-
-
 def test_uploads_that_break_off_leave_nothing(studio: RunningStudio, done: str) -> None:
     before = listing(studio.data / "clips")
     for length in (0, 10, 10_000):
-        begin_upload(studio, length).close()
+        begin_upload(studio.client, length).close()
     assert studio.client.get(f"/api/clips/{done}").status_code == 200
     # A request after them that also had to be received: they are over.
     studio.client.post("/api/clips", params={"name": "x"}, content=b"no clip")
@@ -115,7 +104,7 @@ def test_uploads_that_break_off_leave_nothing(studio: RunningStudio, done: str) 
 
 def test_slow_uploads_take_places_in_the_queue(model: Path, clip: Path, tmp_path: Path) -> None:
     with run_studio(tmp_path / "data", model, ["--max-waiting", "2"]) as studio:
-        slow = [begin_upload(studio, 10) for _ in range(2)]
+        slow = [begin_upload(studio.client, 10) for _ in range(2)]
         await_that(lambda: len(listing(tmp_path / "data" / "clips")) == 4)
         refused = studio.post(clip)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")

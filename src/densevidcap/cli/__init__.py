@@ -14,6 +14,7 @@ from typing import NoReturn, TextIO
 import click
 
 from densevidcap import __version__
+from densevidcap.cli.printing import echo
 from densevidcap.errors import DenseVidCapError, DenseVidCapWarning
 
 VERBS = {
@@ -80,7 +81,7 @@ def _show_warning(
 ) -> None:
     """Ours as one line; others, with the place in the code, as Python shows them."""
     if issubclass(category, DenseVidCapWarning):
-        click.echo(f"densevidcap: {message}", err=True)
+        echo(f"densevidcap: {message}", err=True)
     else:
         _show_with_place(message, category, filename, lineno, file, line)
 
@@ -89,5 +90,5 @@ _show_with_place = warnings.showwarning
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"densevidcap: {message}", err=True)
+    echo(f"densevidcap: {message}", err=True)
     sys.exit(1)

@@ -14,6 +14,7 @@ import click
 from densevidcap.cli.clips import visit_clips
 from densevidcap.cli.inputs import list_clips
 from densevidcap.cli.outputs import OVERWRITE, Output, keeping, plan_outputs
+from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def command(
     the region is, from start to end. A CLIP that cannot be read is named, the others are
     captioned, and the exit code is 1.
     """
-    from rich.console import Console
+    from densevidcap.cli.console import Console
 
     sources = list_clips(clips, split)
     inputs = Inputs(sources.values(), [*clips, model])
@@ -186,7 +187,7 @@ def _write(
 
         save(captions, path, kind, clip, advance, overwrite)
         progress.remove_task(task)
-        click.echo(path, err=True)
+        echo(path, err=True)
 
 
 def _write_predictions(path: Path, described: Mapping[str, DenseCaptions]) -> None:
@@ -208,4 +209,4 @@ def _print_json(described: Iterable[DenseCaptions], story: bool) -> None:
     from densevidcap.pipeline.story import tell
 
     rows = [to_dict(said) | ({"story": tell(said)} if story else {}) for said in described]
-    click.echo(json.dumps(rows, indent=1))
+    echo(json.dumps(rows, indent=1))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from densevidcap.cli.console import Console
 from densevidcap.cli.places import sketch_way
 from densevidcap.cli.thumbnails import draw_strip
 from densevidcap.drawing.colours import colour_of

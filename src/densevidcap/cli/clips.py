@@ -8,8 +8,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
+from densevidcap.cli.printing import echo
 from densevidcap.errors import ClipError, DenseVidCapWarning
 
 if TYPE_CHECKING:
@@ -20,11 +19,17 @@ T = TypeVar("T")
 
 def show_progress() -> Progress:
     """On a terminal, and gone when it ends."""
-    from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TextColumn
+
+    from densevidcap.cli.console import Console
 
     console = Console(stderr=True)
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
+    _, *others = Progress.get_default_columns()
+    # Names of files may look like Rich's markup.
+    names = TextColumn("{task.description}", "progress.description", markup=False)
+    return Progress(
+        names, *others, console=console, transient=True, disable=not console.is_terminal
+    )
 
 
 def visit_clips(sources: Sequence[str], doing: str, visit: Callable[[str, Progress], T]) -> list[T]:
@@ -37,10 +42,10 @@ def visit_clips(sources: Sequence[str], doing: str, visit: Callable[[str, Progre
                     warnings.simplefilter("always", DenseVidCapWarning)
                     made.append(visit(source, progress))
             except ClipError as error:
-                click.echo(f"densevidcap: {error}", err=True)
+                echo(f"densevidcap: {error}", err=True)
                 continue
             for message in {str(warning.message) for warning in caught}:
-                click.echo(f"densevidcap: {message}", err=True)
+                echo(f"densevidcap: {message}", err=True)
     return made
 
 

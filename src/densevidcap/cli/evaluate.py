@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ def command(
     sentences together: averaged precision of the top 5 and 10 beside the
     oracle's ranking, how different they are, and what that is worth.
     """
-    from rich.console import Console
-
+    from densevidcap.cli.console import Console
     from densevidcap.evaluation.captions import describe_evaluator
     from densevidcap.evaluation.report import evaluate
     from densevidcap.evaluation.sentence_files import (
@@ -74,7 +74,7 @@ def command(
     predicted, known = read_predictions(predictions), read_references(references, split)
     if faults := [*predicted.faults, *known.faults, *compare_videos(predicted, known)]:
         for fault in faults:
-            click.echo(f"densevidcap: {fault}", err=True)
+            echo(f"densevidcap: {fault}", err=True)
         sys.exit(1)
     with Console(stderr=True).status("Scoring"):
         space = None if train_captions is None else _learn_space(train_captions)
@@ -84,10 +84,10 @@ def command(
     console.print(_tabulate_first(report.first))
     if report.dense is not None:
         console.print(_tabulate_ranking(report.dense), _tabulate_density(report.dense))
-        click.echo(
+        echo(
             f"At an equal CIDEr the null curve reaches a D_div of {report.dense.null_diversity:.3f}"
         )
-    click.echo("; ".join(f"{name} {value}" for name, value in evaluator.items()))
+    echo("; ".join(f"{name} {value}" for name, value in evaluator.items()))
     if out is not None:
         _write(
             out,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.outputs import OVERWRITE, keeping
+from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON
 from densevidcap.outputs import Inputs, check_outputs
 
@@ -69,9 +70,9 @@ def command(
                 result = run_experiment(
                     name, places, _quote(name, data, captions, model, out), _Watch(progress)
                 )
-            click.echo("\n".join(write_section(result)))
+            echo("\n".join(write_section(result)))
     if report is not None:
-        click.echo(f"wrote {write_report(out, report, overwrite)}")
+        echo(f"wrote {write_report(out, report, overwrite)}")
 
 
 def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out: Path) -> str:
@@ -82,11 +83,12 @@ def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out
 
 
 def _open_progress() -> Progress:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from densevidcap.cli.console import Console
+
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
@@ -100,7 +102,7 @@ class _Watch:
     def start(self, what: str, total: int | None = None) -> None:
         self._progress.reset(self._bar, description=what, total=total)
         if self._progress.disable:
-            click.echo(what, err=True)
+            echo(what, err=True)
 
     def advance(self) -> None:
         self._progress.advance(self._bar)

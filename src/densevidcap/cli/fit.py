@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from densevidcap.cli.outputs import keeping
+from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON, RunView, describe_figures, open_progress
 from densevidcap.outputs import Inputs, refuse_input
 
@@ -135,7 +136,7 @@ def _train(
         for clip, reason in failures.items():
             view.say(f"left out {clip}: {reason}")
         history = fit.train(view, half)
-    click.echo(f"{fit.out}: {describe_figures(history[-1])}")
+    echo(f"{fit.out}: {describe_figures(history[-1])}")
     refuse_gaps(data, failures)
 
 
@@ -144,7 +145,7 @@ def refuse_gaps(data: Path, failures: Mapping[str, str]) -> None:
     from densevidcap.data.sources import name_some
 
     if failures:
-        click.echo(
+        echo(
             f"densevidcap: {data}: made without {len(failures):,} clips, as told above: "
             f"{name_some(list(failures))}; put them right or take them out, and train anew",
             err=True,

@@ -13,6 +13,7 @@ import click
 
 from densevidcap.cli.clips import visit_clips
 from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def command(
     )
     reports, strips = [report for report, _ in found], [strip for _, strip in found]
     if as_json:
-        click.echo(json.dumps([report.as_json() for report in reports], indent=2))
+        echo(json.dumps([report.as_json() for report in reports], indent=2))
     elif reports:
         _print_table(reports)
     if sheet is not None and strips:
@@ -127,9 +128,10 @@ def _look_at(clip: Clip, sampling: Sampling, size: int) -> tuple[Report, Image.I
 
 def _print_table(reports: Sequence[Report]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from densevidcap.cli.console import Console
 
     table = Table("clip", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("time", "size", "fps", "frames", "shots", "sound"):

@@ -11,6 +11,7 @@ import click
 
 from densevidcap.cli.clips import show_progress
 from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def command(
         )
     lexicon.save(out)
     _show(lexicon)
-    click.echo(f"{len(lexicon):,} words of {len(of_video):,} videos in {out}")
+    echo(f"{len(lexicon):,} words of {len(of_video):,} videos in {out}")
 
 
 def _read_clips(path: Path) -> Iterator[ClipRecord]:
@@ -94,8 +95,9 @@ def _tag_with_progress(sentences: Sequence[Sequence[str]]) -> Iterator[Sequence[
 
 
 def _show(lexicon: Lexicon) -> None:
-    from rich.console import Console
     from rich.table import Column, Table
+
+    from densevidcap.cli.console import Console
 
     words = defaultdict(list)
     for entry in lexicon.entries:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from densevidcap.cli.printing import echo
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -41,14 +43,13 @@ def command(folders: tuple[Path, ...], as_json: bool) -> None:
 
     Figures are those of clips that were not learned from, as the models' cards have them.
     """
-    from rich.console import Console
-
     from densevidcap.artefacts import BUNDLED
+    from densevidcap.cli.console import Console
 
     models = {folder: list(_read_model(folder)) for folder in folders or _list_models(BUNDLED)}
     if as_json:
         rows = {str(folder): [p._asdict() for p in parts] for folder, parts in models.items()}
-        click.echo(json.dumps(rows, indent=1))
+        echo(json.dumps(rows, indent=1))
         return
     for folder, parts in models.items():
         Console().print(_tabulate(folder, parts))

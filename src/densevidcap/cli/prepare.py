@@ -12,6 +12,7 @@ import click
 
 from densevidcap.cli.clips import show_progress
 from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs, refuse_input
 
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ def _with_sources(
 
 def _write(out: Path, records: Iterable[ClipRecord]) -> None:
     """Write the manifest, unless one of its clips stands there, and tell what is in it."""
-    from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
+    from densevidcap.cli.console import Console
     from densevidcap.data.manifest import write_manifest
 
     clips: Counter[str] = Counter()
@@ -175,4 +176,4 @@ def _write(out: Path, records: Iterable[ClipRecord]) -> None:
             Text(split), f"{clips[split]:,}", f"{captions[split]:,}", str(len(categories[split]))
         )
     Console().print(summary)
-    click.echo(f"{total:,} clips in {out}, {seconds:.1f} s")
+    echo(f"{total:,} clips in {out}, {seconds:.1f} s")

@@ -14,6 +14,7 @@ import click
 from densevidcap.cli.clips import name_files, visit_clips
 from densevidcap.cli.outputs import OVERWRITE, keeping
 from densevidcap.cli.places import sketch_way
+from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def command(
     with keeping(lambda: f"drawings of {len(drawn)} of {len(drawings)} clips are kept"):
         found = visit_clips(clips, "Looking", look_at)
     if as_json:
-        click.echo(json.dumps([_as_json(*each) for each in found]))
+        echo(json.dumps([_as_json(*each) for each in found]))
     else:
         for each in found:
             _print_table(*each)
@@ -119,10 +120,10 @@ def _as_json(source: str, worded: Sequence[WordedSequence]) -> dict[str, object]
 
 def _print_table(source: str, worded: Sequence[WordedSequence]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from densevidcap.cli.console import Console
     from densevidcap.drawing.colours import colour_of
 
     table = Table(box=box.SIMPLE_HEAD, title=Text(Path(source).name), title_justify="left")
@@ -170,4 +171,4 @@ def _draw(
         draw_sheet(worded, frames, shape).save(temporary, "PNG")
     write_overlay_video(worded, clip, video, lambda: progress.advance(drawing))
     progress.remove_task(drawing)
-    click.echo(f"{sheet}\n{video}", err=True)
+    echo(f"{sheet}\n{video}", err=True)

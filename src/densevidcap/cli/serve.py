@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
+from urllib.parse import quote
 
 import click
+
+from densevidcap.cli.printing import echo
 
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--token", help="What others must show.  [default: made up if --host needs one]")
+@click.option(
+    "--token",
+    help="What others must show; DENSEVIDCAP_TOKEN does the same where others can see commands."
+    "  [default: made up if --host needs one]",
+)
 @click.option("--model", type=click.Path(path_type=Path), help="Folder of a whole model.")
 @click.option(
     "--data",
@@ -47,19 +55,23 @@ def command(
     from densevidcap.errors import MissingExtraError
 
     try:
-        import uvicorn
-
         from densevidcap.studio.app import make_app
+        from densevidcap.studio.door import build_server, open_door
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "fastapi", "studio", "The studio") from None
     from densevidcap.artefacts import find_model, read_card
     from densevidcap.studio.access import is_loopback
+    from densevidcap.studio.files import DataFolder
+    from densevidcap.studio.jobs import Jobs
     from densevidcap.studio.limits import DAY, MEBIBYTE, MINUTE, StudioLimits
     from densevidcap.studio.lock import hold
 
     for stage in ("words", "sentences"):
         # Here rather than in the worker, where nobody would see what is wrong.
         read_card(find_model(model / stage if model else None, stage))
+    if token is None:
+        # Not click's way, which takes an empty variable for none: that would let everybody in.
+        token = os.environ.get("DENSEVIDCAP_TOKEN")
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     folder = data or Path(click.get_app_dir("densevidcap")) / "studio"
@@ -70,26 +82,21 @@ def command(
         max_clips=max_clips,
         max_age=keep_days * DAY,
     )
+    app = make_app(folder, model, token, limits)
+    files = DataFolder(folder)
+    # Before anything is written into it.
+    files.claim()
     with hold(folder):
-        config = uvicorn.Config(
-            make_app(folder, model, token, limits),
-            host,
-            port,
-            log_level="warning",
-            # Pages that watch a clip would keep the server from ending.
-            timeout_graceful_shutdown=1,
-        )
-        server = uvicorn.Server(config)
-        door = config.bind_socket()
-        # From now on a visitor who comes too early waits.
-        door.listen()
+        # What is wrong with it is said here, in a line.
+        Jobs(files.jobs)
+        door = open_door(host, port)
         address = f"http://{_in_url(host)}:{door.getsockname()[1]}/"
         if token is not None:
-            address += f"?token={token}"
-        click.echo(address)
+            address += f"?token={quote(token, safe='')}"
+        echo(address)
         if opening:
             click.launch(address)
-        server.run([door])
+        build_server(app, limits.max_delay).run([door])
 
 
 def _in_url(host: str) -> str:

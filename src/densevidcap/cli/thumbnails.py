@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
+    from densevidcap.cli.console import Console
     from densevidcap.data.clip import Clip
     from densevidcap.records import UInt8Array
 

@@ -9,6 +9,7 @@ import click
 
 from densevidcap.cli.fit import refuse_gaps
 from densevidcap.cli.outputs import keeping
+from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON, StagesView, describe_figures, open_progress
 from densevidcap.outputs import Inputs, refuse_input
 
@@ -54,14 +55,14 @@ def command(
     initial = {"bundled": BUNDLED, "none": None}.get(start, Path(start))
     with keeping(lambda: GOING_ON):
         training = ModelTraining(corpus, ModelRecipe.read(folder), out, initial)
-    click.echo(
+    echo(
         f"{table}: {len(corpus.trained):,} clips to learn from, {len(corpus.held_out):,} held out"
         f"{', chosen by their ids' if corpus.chosen else ''}; recipe '{folder.name}'"
     )
     with open_progress() as progress, keeping(lambda: GOING_ON):
         card = training.train(StagesView(progress))
     _show_costs(training.costs)
-    click.echo(f"{out}: of {card['held_out_clips']} held-out clips, " + _show(card["figures"]))
+    echo(f"{out}: of {card['held_out_clips']} held-out clips, " + _show(card["figures"]))
     refuse_gaps(table, training.left_out)
 
 
@@ -70,8 +71,9 @@ def _show(figures: Mapping[str, float]) -> str:
 
 
 def _show_costs(costs: Mapping[str, Mapping[str, float]]) -> None:
-    from rich.console import Console
     from rich.table import Column, Table
+
+    from densevidcap.cli.console import Console
 
     figures = (Column(name, justify="right") for name in ("minutes", "peak memory, MB"))
     shown = Table("stage", *figures)

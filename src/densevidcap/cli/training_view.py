@@ -16,7 +16,6 @@ GOING_ON = "what was learned so far is kept, and the same command goes on from t
 
 def open_progress() -> Progress:
     """Bars on a terminal, none elsewhere."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -26,9 +25,11 @@ def open_progress() -> Progress:
         TimeRemainingColumn,
     )
 
+    from densevidcap.cli.console import Console
+
     console = Console(stderr=True)
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

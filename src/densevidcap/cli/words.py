@@ -13,6 +13,7 @@ import click
 from densevidcap.cli.clips import name_files, show_progress
 from densevidcap.cli.outputs import OVERWRITE
 from densevidcap.cli.places import name_place
+from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -58,9 +59,8 @@ def command(
     With --word only these words are listed, and each is drawn: frames on a
     sheet and the whole clip, under the responses of their regions.
     """
-    from rich.console import Console
-
     from densevidcap.artefacts import find_model
+    from densevidcap.cli.console import Console
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
     from densevidcap.lexical.fcn import LexicalFCN
@@ -82,7 +82,7 @@ def command(
     else:
         words = rank_words(seen, fcn.lexicon, top, all_words)
     if as_json:
-        click.echo(json.dumps({"clip": source, "words": [_as_json(word) for word in words]}))
+        echo(json.dumps({"clip": source, "words": [_as_json(word) for word in words]}))
     else:
         _print_table(words)
     for place, word, (sheet, video) in zip(places, words, drawings, strict=False):
@@ -95,8 +95,10 @@ def _as_json(word: ShownWord) -> dict[str, object]:
 
 def _print_table(words: Sequence[ShownWord]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    from densevidcap.cli.console import Console
 
     table = Table(
         "word", "", box=box.SIMPLE_HEAD, caption="box: left, top, right, bottom in hundredths"
@@ -108,12 +110,12 @@ def _print_table(words: Sequence[ShownWord]) -> None:
     for word in words:
         table.add_row(
             word.word,
-            f"[dim]{word.pos.lower()}",
+            Text(word.pos.lower(), "dim"),
             f"{word.probability:.1%}",
             f"{word.peak:.1%}",
             f"{word.time:.2f} s",
             name_place(word.box),
-            "[dim]" + " ".join(f"{100 * edge:.0f}" for edge in astuple(word.box)),
+            Text(" ".join(f"{100 * edge:.0f}" for edge in astuple(word.box)), "dim"),
         )
     Console().print(table)
 
@@ -133,4 +135,4 @@ def _draw(response: ResponseMap, clip: Clip, frames: Frames, sheet: Path, video:
     with show_progress() as progress:
         drawing = progress.add_task(f"Drawing '{response.shown.word}'", total=len(clip.times()))
         write_response_video(response, clip, video, lambda: progress.advance(drawing))
-    click.echo(f"{sheet}\n{video}", err=True)
+    echo(f"{sheet}\n{video}", err=True)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
 from densevidcap.records import Box, Caption, DenseCaptions, Evidence, Grid, RegionSequence
 
+Number = TypeVar("Number", int, float)
+
 VERSION = 1
 """Raised when a reader of older files would misunderstand newer ones."""
 SCHEMA = Path(__file__).with_name("schema.json")
+UNSOUND = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What `from_dict` raises for content of another kind."""
 
 
 def render_json(captions: DenseCaptions) -> str:
@@ -31,7 +36,7 @@ def read_captions(path: Path) -> DenseCaptions:
                 " update densevidcap or caption the clip again"
             )
         return from_dict(content)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except UNSOUND as error:
         raise CorpusError(
             f"{path}: not captions as densevidcap writes them ({error!r}); caption the clip again"
         ) from error
@@ -50,14 +55,15 @@ def to_dict(captions: DenseCaptions) -> dict[str, Any]:
 
 
 def from_dict(content: dict[str, Any]) -> DenseCaptions:
+    """What `to_dict` made; what is of another kind, by whichever hand, raises one of `UNSOUND`."""
     return DenseCaptions(
-        source=content["source"],
-        duration=content["duration"],
-        width=content["width"],
-        height=content["height"],
+        source=_text(content["source"]),
+        duration=_positive(_number(content["duration"])),
+        width=_positive(_whole(content["width"])),
+        height=_positive(_whole(content["height"])),
         captions=tuple(_caption_from_dict(caption) for caption in content["captions"]),
-        model=content["model"]["name"],
-        model_version=content["model"]["version"],
+        model=_text(content["model"]["name"]),
+        model_version=_text(content["model"]["version"]),
     )
 
 
@@ -91,33 +97,59 @@ def _caption_to_dict(caption: Caption) -> dict[str, Any]:
 def _caption_from_dict(content: dict[str, Any]) -> Caption:
     boxes = content["boxes"]
     sequence = RegionSequence(
-        grid=Grid(**content["grid"]),
-        frames=tuple(box["frame"] for box in boxes),
-        regions=tuple(box["region"] for box in boxes),
-        times=tuple(box["time"] for box in boxes),
+        grid=Grid(**{name: _whole(size) for name, size in content["grid"].items()}),
+        frames=tuple(_whole(box["frame"]) for box in boxes),
+        regions=tuple(_whole(box["region"]) for box in boxes),
+        times=tuple(_number(box["time"]) for box in boxes),
     )
+    # Regions that the grid does not have are noticed here rather than by whoever draws them.
+    _ = sequence.boxes
     return Caption(
-        text=content["text"],
-        confidence=content["confidence"],
-        log_probability=content["log_probability"],
-        start=content["start"],
-        end=content["end"],
+        text=_text(content["text"]),
+        confidence=_number(content["confidence"]),
+        log_probability=_number(content["log_probability"]),
+        start=_number(content["start"]),
+        end=_number(content["end"]),
         sequence=sequence,
         evidence=tuple(_evidence_from_dict(word) for word in content["evidence"]),
-        unsupported=tuple(content["unsupported"]),
+        unsupported=tuple(_text(word) for word in content["unsupported"]),
     )
 
 
 def _evidence_from_dict(content: dict[str, Any]) -> Evidence:
     box = content["box"]
     return Evidence(
-        word=content["word"],
-        probability=content["probability"],
-        frame=box["frame"],
-        region=box["region"],
-        time=box["time"],
-        box=Box(box["left"], box["top"], box["right"], box["bottom"]),
+        word=_text(content["word"]),
+        probability=_number(content["probability"]),
+        frame=_whole(box["frame"]),
+        region=_whole(box["region"]),
+        time=_number(box["time"]),
+        box=Box(*(_number(box[edge]) for edge in ("left", "top", "right", "bottom"))),
     )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(f"{value!r:.40} is no number")
+    return value
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r:.40} is no whole number")
+    return value
+
+
+def _positive(value: Number) -> Number:
+    if value <= 0:
+        raise ValueError(f"{value} is not above 0")
+    return value
 
 
 def _place_to_dict(time: float, frame: int, region: int, box: Box) -> dict[str, Any]:

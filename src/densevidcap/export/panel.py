@@ -25,12 +25,12 @@ class Panel:
         self._lanes = assign_lanes(captions)
         room = width - 2 * self.line
         self._texts = [self._wrap(one_line(caption.text), room) for caption in captions]
+        rows = [0] * (max(self._lanes, default=-1) + 1)
+        for text, lane in zip(self._texts, self._lanes, strict=True):
+            rows[lane] = max(rows[lane], len(text))
         self._tops = [self.line // 2]
-        for lane in range(max(self._lanes, default=-1) + 1):
-            rows = max(
-                len(text) for text, of in zip(self._texts, self._lanes, strict=True) if of == lane
-            )
-            self._tops.append(self._tops[-1] + rows * self.line)
+        for count in rows:
+            self._tops.append(self._tops[-1] + count * self.line)
         # H.264 wants even sizes.
         self.height = (self._tops[-1] + self.line // 2) // 2 * 2
         # The same sentences hold for many pictures in a row.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image
@@ -17,6 +17,9 @@ from densevidcap.export.json_file import to_dict
 from densevidcap.export.lanes import assign_lanes
 from densevidcap.pipeline.analysis import Segment
 from densevidcap.records import DenseCaptions
+
+if TYPE_CHECKING:
+    from densevidcap.studio.supervisor import Supervisor
 
 TILE = 48, 48
 """Pixels of a frame in a heat map: the browser smooths it when it fits it to the video."""
@@ -36,6 +39,33 @@ class Facts(BaseModel):
     limits: str = Field(description="Which clips fit, for people.")
     max_bytes: int
     max_days: float = Field(description="How long clips are kept.")
+
+
+class Health(BaseModel):
+    """Whether clips are being captioned, as it was a moment ago."""
+
+    ok: bool = Field(description="Whether nothing is wrong.")
+    worker: bool = Field(description="Whether the process that captions is alive.")
+    supervisor: bool = Field(description="Whether somebody looks after it.")
+    errors: list[str] = Field(description="What keeps going wrong.")
+    since: float | None = Field(description="Seconds since 1970 from which on it has gone wrong.")
+    last_error: str = Field(description="What went wrong last, also if it is mended.")
+    last_error_time: float | None = Field(description="Seconds since 1970.")
+
+    @classmethod
+    def of(cls, supervisor: Supervisor) -> Health:
+        faults, last = [*supervisor.faults.values()], supervisor.last_fault
+        if not supervisor.is_working and not faults and last is not None:
+            faults = [last]
+        return cls(
+            ok=supervisor.is_working and supervisor.is_watching and not faults,
+            worker=supervisor.is_working,
+            supervisor=supervisor.is_watching,
+            errors=[fault.message for fault in faults],
+            since=min((fault.time for fault in faults), default=None),
+            last_error=last.message if last else "",
+            last_error_time=last.time if last else None,
+        )
 
 
 class Result(BaseModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +21,8 @@ from densevidcap.studio.access import Access
 from densevidcap.studio.files import DataFolder
 from densevidcap.studio.jobs import Jobs
 from densevidcap.studio.limits import MINUTE, StudioLimits
+from densevidcap.studio.lock import StudioError
+from densevidcap.studio.places import Places
 from densevidcap.studio.routes import router
 from densevidcap.studio.shelter import Shelter
 from densevidcap.studio.studio import Studio
@@ -26,6 +30,8 @@ from densevidcap.studio.supervisor import Supervisor
 
 STATIC = Path(__file__).parent / "static"
 REPORT = Path(report.__file__).parent
+
+log = logging.getLogger(__name__)
 
 
 def make_app(
@@ -39,22 +45,35 @@ def make_app(
     Without a token it answers only to this machine's own names. One process may serve a folder at
     a time.
     """
+    if token is not None and not token.strip():
+        raise StudioError("the token is empty; give one of letters and digits, or none")
     limits = limits or StudioLimits()
     data = DataFolder(folder.absolute())
 
     @asynccontextmanager
     async def open_studio(app: FastAPI) -> AsyncIterator[None]:
+        data.claim()
         jobs = Jobs(data.jobs)
-        doorman, scribe = Shelter(MINUTE), Shelter(limits.max_work)
-        app.state.studio = Studio(data, jobs, limits, doorman, scribe)
         supervisor = Supervisor(data, jobs, model, limits)
+        app.state.studio = studio = Studio(
+            data,
+            jobs,
+            limits,
+            supervisor,
+            doorman=Shelter(MINUTE),
+            scribe=Shelter(limits.max_work),
+            reader=Shelter(MINUTE),
+            exports=Places(limits.max_exports, "files are being made already"),
+            streams=Places(limits.max_streams, "event streams of yours are open already"),
+            readings=Places(limits.max_readings, "results are being read already"),
+        )
         supervisor.start()
         try:
             yield
         finally:
             supervisor.stop()
-            doorman.close()
-            scribe.close()
+            for shelter in (studio.doorman, studio.scribe, studio.reader):
+                shelter.close()
 
     app = FastAPI(
         title="densevidcap studio",
@@ -69,6 +88,8 @@ def make_app(
     app.add_exception_handler(405, name_methods)
     app.add_exception_handler(ClientDisconnect, note_break)
     app.add_exception_handler(FileNotFoundError, note_deletion)
+    for trouble in (OSError, sqlite3.Error):
+        app.add_exception_handler(trouble, note_trouble)
 
     @app.get("/", include_in_schema=False)
     def show_page() -> FileResponse:
@@ -99,6 +120,12 @@ def name_methods(request: Request, _: Exception) -> JSONResponse:
 def note_break(_: Request, __: Exception) -> JSONResponse:
     """Nobody is there to hear it any more."""
     return JSONResponse({"detail": "broke off; send it again"}, 400)
+
+
+def note_trouble(_: Request, error: Exception) -> JSONResponse:
+    """A full disk, too many open files, a database in use: nothing that the visitor did."""
+    log.error("studio: %s: %s", type(error).__name__, error)
+    return JSONResponse({"detail": "the studio has no room or rest for this; try again later"}, 503)
 
 
 def note_deletion(_: Request, __: Exception) -> JSONResponse:

@@ -1,14 +1,25 @@
-"""Where the files of a studio lie. No name that a client gives becomes part of a path."""
+"""Where the files of a studio lie. No name that a client gives becomes part of a path.
+
+Nothing is removed but folders whose ids the studio made up and wrote into its database before it
+made them: what else lies in a data folder is somebody's own.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from densevidcap.data.images import SUFFIXES as IMAGE_SUFFIXES
 from densevidcap.data.shards import VIDEO_SUFFIXES
+from densevidcap.studio.jobs import holds_jobs
+from densevidcap.studio.lock import StudioError
+
+MARKER = ".densevidcap-studio"
+"""The file by which a data folder is known as ours."""
+_MARK = "This folder belongs to `densevidcap serve`, which keeps its clips here.\n"
+_ID = re.compile(r"[\w-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -41,9 +52,6 @@ class ClipFiles:
         ending = PurePosixPath(name).suffix.lower()
         return self.folder / f"source{ending if ending in VIDEO_SUFFIXES | IMAGE_SUFFIXES else ''}"
 
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
 
 @dataclass(frozen=True)
 class DataFolder:
@@ -55,18 +63,31 @@ class DataFolder:
     def jobs(self) -> Path:
         return self.folder / "jobs.sqlite"
 
+    def claim(self) -> None:
+        """Make the folder a studio's own; a StudioError if it holds what is not a studio's."""
+        marker = self.folder / MARKER
+        if marker.exists():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Studios of version 0.1 left no marker.
+        if any(self.folder.iterdir()) and not holds_jobs(self.jobs):
+            raise StudioError(
+                f"{self.folder}: holds files that are not a studio's;"
+                " name an empty or a new folder with --data"
+            )
+        marker.write_text(_MARK, encoding="utf-8")
+
     def clip(self, key: str) -> ClipFiles:
         """The files of a clip that is known by that id; ask `Jobs` first."""
         return ClipFiles(self.folder / "clips" / key)
 
-    @property
-    def exports(self) -> Path:
-        """Files on their way out."""
-        return self.folder / "exports"
+    def export(self, key: str) -> Path:
+        """A folder for a file on its way out."""
+        return self.folder / "exports" / key
 
-    def sweep(self, known: Container[str]) -> None:
-        """Remove what no job knows: uploads that broke off, clips deleted while in work."""
-        shutil.rmtree(self.exports, ignore_errors=True)
-        for folder in (self.folder / "clips").glob("*"):
-            if folder.name not in known:
-                ClipFiles(folder).remove()
+    def remove(self, key: str) -> None:
+        """What a clip or an export of that id left; ask `Jobs` first."""
+        if not _ID.fullmatch(key):
+            raise ValueError(f"{key!r} is no id of ours")
+        for folder in (self.clip(key).folder, self.export(key)):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from densevidcap.studio.lock import StudioError
 
 State = Literal["waiting", "working", "done", "failed", "expired"]
 
 MOST_TRIES = 2
 """A clip in whose hands the worker died that often is given up."""
 
-_TABLE = """
+_TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -26,9 +28,17 @@ CREATE TABLE IF NOT EXISTS jobs (
     share REAL NOT NULL DEFAULT 0,
     message TEXT NOT NULL DEFAULT '',
     tries INTEGER NOT NULL DEFAULT 0,
-    started REAL
-)
+    started REAL,
+    born REAL NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS clock (seconds REAL NOT NULL);
+INSERT INTO clock SELECT 0 WHERE NOT EXISTS (SELECT * FROM clock);
+CREATE TABLE IF NOT EXISTS passing (id TEXT PRIMARY KEY);
 """
+"""`clock` counts the seconds that servers ran, and `born` tells what it showed when a clip came: a
+machine's own clock may jump. `passing` has the ids of folders that are to go."""
+_FIRST_COLUMNS = {"number", "id", "name", "created", "state", "stage", "share", "tries", "started"}
+"""Of version 0.1."""
 _COLUMNS = """id, name, created, state, stage, share, message, (
     SELECT count(*) FROM jobs AS other
     WHERE jobs.state = 'waiting' AND other.state IN ('waiting', 'working')
@@ -60,25 +70,63 @@ class Job:
         return self.state in ("done", "failed", "expired")
 
 
+def holds_jobs(path: Path) -> bool:
+    """Whether a file is a queue of ours, of whichever version."""
+    if not path.is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            return _list_columns(database) >= _FIRST_COLUMNS
+    except sqlite3.Error:
+        return False
+
+
+def _list_columns(database: sqlite3.Connection) -> set[str]:
+    return {row["name"] for row in database.execute("PRAGMA table_info(jobs)")}
+
+
 class Jobs:
     """Each call is one transaction on a connection of its own, from any thread or process."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._connect() as database:
-            # Readers and a writer do not wait for each other.
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute(_TABLE)
+        try:
+            with self._connect() as database:
+                # Readers and a writer do not wait for each other.
+                database.execute("PRAGMA journal_mode = WAL")
+                database.executescript(_TABLES)
+                if "born" not in _list_columns(database):
+                    database.execute("ALTER TABLE jobs ADD COLUMN born REAL NOT NULL DEFAULT 0")
+        except sqlite3.DatabaseError as error:
+            raise StudioError(f"{path}: cannot be used ({error}); name another --data") from None
 
     def add(self, key: str, name: str, most_waiting: int, most: int) -> bool:
-        """Queue a clip, unless that many wait or are kept already."""
-        return self._change(
-            "INSERT INTO jobs (id, name, created) SELECT ?, ?, ? WHERE"
-            " (SELECT count(*) FROM jobs WHERE state = 'waiting') < ?"
-            " AND (SELECT count(*) FROM jobs WHERE state != 'expired') < ?",
-            *(key, name, time.time(), most_waiting, most),
-        )
+        """Queue a clip that came, unless that many wait or are kept already."""
+        with self._change_together() as database:
+            added = database.execute(
+                "INSERT INTO jobs (id, name, created, born)"
+                " SELECT ?, ?, ?, (SELECT seconds FROM clock) WHERE"
+                " (SELECT count(*) FROM jobs WHERE state = 'waiting') < ?"
+                " AND (SELECT count(*) FROM jobs WHERE state != 'expired') < ?",
+                (key, name, time.time(), most_waiting, most),
+            ).rowcount
+            if added:
+                database.execute("DELETE FROM passing WHERE id = ?", (key,))
+        return added > 0
+
+    def let_pass(self, key: str) -> None:
+        """Know the id of a folder that shall not stay, before it is made."""
+        self._change("INSERT INTO passing VALUES (?)", key)
+
+    def list_passing(self) -> list[str]:
+        with self._connect() as database:
+            return [row["id"] for row in database.execute("SELECT id FROM passing")]
+
+    def forget(self, key: str) -> None:
+        """A folder that was to go is gone."""
+        self._change("DELETE FROM passing WHERE id = ?", key)
 
     def count(self) -> tuple[int, int]:
         """How many clips wait, and how many are kept in all."""
@@ -92,19 +140,32 @@ class Jobs:
         """The newest first."""
         return [*self._select("WHERE state != 'expired' ORDER BY number DESC")]
 
-    def remove(self, key: str) -> bool:
-        """Forget a clip; False if it is not known."""
-        return self._change("DELETE FROM jobs WHERE id = ?", key)
+    def remove(self, key: str) -> State | None:
+        """Let a clip pass; the state that it was in, if it is known."""
+        with self._change_together() as database:
+            row = database.execute("DELETE FROM jobs WHERE id = ? RETURNING state", (key,))
+            state: State | None = next((each["state"] for each in row.fetchall()), None)
+            if state is not None:
+                database.execute("INSERT OR IGNORE INTO passing VALUES (?)", (key,))
+        return state
+
+    def advance(self, seconds: float) -> None:
+        """The server ran for that long since this was told last."""
+        self._change("UPDATE clock SET seconds = seconds + ?", seconds)
 
     def expire(self, most: float) -> list[str]:
-        """Those that ended and are older than that many seconds: only their ids stay known."""
-        with self._connect() as database:
+        """Those that ended, after that many seconds of a running server: they pass, and only their
+        ids stay known."""
+        with self._change_together() as database:
             rows = database.execute(
                 "UPDATE jobs SET state = 'expired', name = '', message = ''"
-                " WHERE state IN ('done', 'failed') AND created < ? RETURNING id",
-                (time.time() - most,),
+                " WHERE state IN ('done', 'failed') AND born < (SELECT seconds FROM clock) - ?"
+                " RETURNING id",
+                (most,),
             ).fetchall()
-        return [row["id"] for row in rows]
+            keys = [row["id"] for row in rows]
+            database.executemany("INSERT OR IGNORE INTO passing VALUES (?)", zip(keys))
+        return keys
 
     def take(self) -> Job | None:
         """The clip that waits longest, now in work."""
@@ -112,7 +173,7 @@ class Jobs:
             row = database.execute(
                 "UPDATE jobs SET state = 'working', tries = tries + 1, started = ? WHERE number ="
                 " (SELECT min(number) FROM jobs WHERE state = 'waiting') RETURNING id",
-                (time.time(),),
+                (time.monotonic(),),
             ).fetchone()
         return None if row is None else self.find(row["id"])
 
@@ -148,7 +209,7 @@ class Jobs:
         """Whether a clip is in work for more than that many seconds."""
         query = "SELECT 1 FROM jobs WHERE state = 'working' AND started < ?"
         with self._connect() as database:
-            return database.execute(query, (time.time() - most,)).fetchone() is not None
+            return database.execute(query, (time.monotonic() - most,)).fetchone() is not None
 
     def _select(self, condition: str, *values: Any) -> Iterator[Job]:
         with self._connect() as database:
@@ -159,6 +220,14 @@ class Jobs:
         """Whether the statement changed anything."""
         with self._connect() as database:
             return database.execute(statement, values).rowcount > 0
+
+    @contextmanager
+    def _change_together(self) -> Iterator[sqlite3.Connection]:
+        """All statements of the block, or none."""
+        with self._connect() as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.execute("COMMIT")
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from densevidcap.data.clip import Limits
 
+KIBIBYTE = 2**10
 MEBIBYTE = 2**20
 MINUTE = 60.0
 DAY = 24 * 3600.0
@@ -27,9 +28,23 @@ class StudioLimits:
     max_clips: int = 100
     """Clips that are kept, whatever became of them."""
     max_age: float = 7 * DAY
-    """Seconds after which a clip is removed."""
+    """Seconds after which a clip is removed: those that the server ran, whatever clocks say."""
     max_work: float = 30 * MINUTE
     """Seconds of work on one clip, after which it is given up."""
+    min_rate: float = 32 * KIBIBYTE
+    """Bytes a second of what is posted, on average; slower senders are sent away."""
+    max_delay: float = 30.0
+    """Seconds by which a sender may lag behind that, and in which a question must be asked."""
+    max_exports: int = 8
+    """Files that are being made or wait for it."""
+    max_streams: int = 16
+    """Event streams that one visitor may have open."""
+    max_text: int = 16 * MEBIBYTE
+    """Bytes of captions made earlier."""
+    max_captions: int = 5_000
+    """Of captions made earlier."""
+    max_readings: int = 8
+    """Captions made earlier that are being sent and read at once."""
 
     @property
     def decoding(self) -> Limits:

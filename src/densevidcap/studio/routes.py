@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.background import BackgroundTask
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
 
 from densevidcap import __version__
 from densevidcap.errors import ClipError, ClipTooLargeError, CorpusError
@@ -20,17 +22,25 @@ from densevidcap.export import ENDINGS
 from densevidcap.export.report.footage import PLAYED
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.studio import tasks
-from densevidcap.studio.answers import Facts, Fault, HeatMap, Result
+from densevidcap.studio.answers import Facts, Fault, Health, HeatMap, Result
 from densevidcap.studio.jobs import Job
-from densevidcap.studio.limits import DAY, MEBIBYTE
+from densevidcap.studio.limits import DAY, KIBIBYTE
+from densevidcap.studio.places import Place
 from densevidcap.studio.studio import Studio
-from densevidcap.studio.uploads import clean_name, collect, parse_captions, receive
+from densevidcap.studio.uploads import (
+    ManyCaptionsError,
+    SlowError,
+    clean_name,
+    collect,
+    count_captions,
+    receive,
+)
+
+T = TypeVar("T")
 
 LOOK = 0.2
 """Seconds between two looks at a job that somebody watches."""
 MOST_SENTENCES = 20
-MOST_TEXT = 16 * MEBIBYTE
-"""Of captions made earlier."""
 
 
 def _studio(request: Request) -> Studio:
@@ -38,8 +48,12 @@ def _studio(request: Request) -> Studio:
     return studio
 
 
+def _denials() -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": Fault} for status in (401, 403)}
+
+
 def _faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": Fault} for status in (401, 403, *statuses)}
+    return {status: {"model": Fault} for status in (401, 403, *statuses, 503)}
 
 
 Open = Annotated[Studio, Depends(_studio)]
@@ -63,6 +77,13 @@ def tell_facts(studio: Open) -> Facts:
     )
 
 
+@router.get("/health", response_model=Health, responses={503: {"model": Health}, **_denials()})
+def tell_health(studio: Open) -> JSONResponse:
+    """Whether clips are being captioned; 503 if something keeps going wrong."""
+    health = Health.of(studio.supervisor)
+    return JSONResponse(health.model_dump(), 200 if health.ok else 503)
+
+
 @router.get("/clips", responses=_faults())
 def list_clips(studio: Open) -> list[Job]:
     """All that are kept, the newest first."""
@@ -72,7 +93,7 @@ def list_clips(studio: Open) -> list[Job]:
 @router.post(
     "/clips",
     status_code=202,
-    responses=_faults(400, 409, 413, 415, 429),
+    responses=_faults(400, 408, 409, 413, 415, 429),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -90,10 +111,9 @@ async def post_clip(
     key = secrets.token_urlsafe(16)
     files = studio.data.clip(key)
     source = files.name_source(name)
-    kept = False
     try:
         async with studio.arrive(key):
-            await receive(request.stream(), source, studio.limits.max_bytes)
+            await receive(request.stream(), source, studio.limits)
             await studio.doorman.run(tasks.inspect, source, studio.limits.decoding)
             room = studio.limits.max_waiting, studio.limits.max_clips
             kept = await run_sync(studio.jobs.add, key, name, *room)
@@ -102,9 +122,8 @@ async def post_clip(
         raise HTTPException(413, reason) from None
     except ClipError as error:
         raise HTTPException(415, str(error).replace(str(source), name)) from None
-    finally:
-        if not kept:
-            files.remove()
+    except SlowError:
+        raise _send_away(studio) from None
     if not kept:
         raise HTTPException(429, "other clips were faster; try again in a minute")
     return await run_sync(studio.find, key)
@@ -119,20 +138,38 @@ def show_clip(studio: Open, key: Key) -> Job:
 @router.delete("/clips/{id}", status_code=204, responses=_faults(404))
 def delete_clip(studio: Open, key: Key) -> None:
     """Forget a clip and all that was made of it, whatever its state."""
-    if not studio.jobs.remove(key):
+    state = studio.jobs.remove(key)
+    if state is None:
         raise HTTPException(404, "no such clip; it may have been deleted")
-    studio.data.clip(key).remove()
+    if state == "working":
+        # The worker may write more, until it notices and removes it once more.
+        studio.data.remove(key)
+    else:
+        studio.let_go(key)
 
 
 @router.get(
     "/clips/{id}/events",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}}, **_faults(404, 410)},
+    responses={200: {"content": {"text/event-stream": {}}}, **_faults(404, 410, 429)},
 )
-def watch_clip(studio: Open, key: Key) -> StreamingResponse:
+async def watch_clip(request: Request, studio: Open, key: Key) -> StreamingResponse:
     """Server-sent events: the clip again whenever it has come further, until it is over."""
-    studio.find(key)
-    return StreamingResponse(_follow(studio, key), media_type="text/event-stream")
+    await run_sync(studio.find, key)
+    place = studio.streams.take(request.client.host if request.client else "")
+    return Events(_follow(studio, key), place)
+
+
+class Events(StreamingResponse):
+    """Holds a place until the visitor has seen or had enough."""
+
+    def __init__(self, events: AsyncIterator[str], place: Place) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._place = place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._place:
+            await super().__call__(scope, receive, send)
 
 
 async def _follow(studio: Studio, key: str) -> AsyncIterator[str]:
@@ -193,10 +230,11 @@ def show_heat_map(
     response_class=FileResponse,
     responses={
         200: {"content": {"application/octet-stream": {}}},
-        **_faults(404, 409, 410, 413, 415),
+        **_faults(400, 404, 409, 410, 413, 415, 429),
     },
 )
 async def export_clip(
+    request: Request,
     studio: Open,
     key: Key,
     kind: Annotated[Format, Path(alias="format")],
@@ -205,27 +243,37 @@ async def export_clip(
 ) -> FileResponse:
     """Its captions as a file, the same ones that `result` shows."""
     files, analysis = await run_sync(studio.find_done, key)
-    captions = choose_captions(analysis, k, diversity)
-    made = studio.data.exports / f"{secrets.token_hex(8)}{ENDINGS[kind]}"
-    try:
-        await studio.scribe.run(
-            tasks.export, captions, files.source, files.footage, kind, made, studio.limits.decoding
-        )
-    except ClipError as error:
-        status = 413 if isinstance(error, ClipTooLargeError) else 415
-        reason = str(error).replace(str(files.source), analysis.source)
-        raise HTTPException(status, reason) from None
+    captions = await run_sync(choose_captions, analysis, k, diversity)
+    export = secrets.token_urlsafe(16)
+    made = studio.data.export(export) / f"captions{ENDINGS[kind]}"
+    sent = False
+    with studio.exports.take():
+        await run_sync(studio.jobs.let_pass, export)
+        try:
+            shown = files.source, files.footage
+            limits = studio.limits.decoding
+            work = studio.scribe.run(tasks.export, captions, *shown, kind, made, limits)
+            await _while_present(request, work)
+            sent = True
+        except ClipError as error:
+            status = 413 if isinstance(error, ClipTooLargeError) else 415
+            reason = str(error).replace(str(files.source), analysis.source)
+            raise HTTPException(status, reason) from None
+        finally:
+            if not sent:
+                await studio.drop(export)
     return FileResponse(
         made,
         media_type="application/octet-stream",
         filename=f"{analysis.source}{ENDINGS[kind]}",
-        background=BackgroundTask(made.unlink, missing_ok=True),
+        background=BackgroundTask(studio.let_go, export),
     )
 
 
 @router.post(
     "/results",
-    responses=_faults(400, 413, 415),
+    response_model=Result,
+    responses=_faults(400, 408, 413, 415, 429),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -233,11 +281,49 @@ async def export_clip(
         }
     },
 )
-async def read_result(request: Request) -> Result:
+async def read_result(request: Request, studio: Open) -> Response:
     """A `.json` export made earlier, in the form of `result`; nothing is kept."""
+    limits = studio.limits
     try:
-        return Result.of(parse_captions(await collect(request.stream(), MOST_TEXT)))
+        with studio.readings.take():
+            data = await collect(request.stream(), limits)
+            if count_captions(data) > limits.max_captions:
+                raise ManyCaptionsError
+            work = studio.reader.run(tasks.read, data, limits.max_captions)
+            answer = await _while_present(request, work)
     except ClipTooLargeError:
-        raise HTTPException(413, "too large for a file of captions") from None
-    except CorpusError as error:
+        reason = f"too large for a file of captions; {limits.max_text:,} bytes fit"
+        raise HTTPException(413, reason) from None
+    except ManyCaptionsError:
+        reason = f"too many captions; {limits.max_captions:,} fit"
+        raise HTTPException(413, reason) from None
+    except (ClipError, CorpusError) as error:
         raise HTTPException(415, str(error)) from None
+    except SlowError:
+        raise _send_away(studio) from None
+    return Response(answer, media_type="application/json")
+
+
+def _send_away(studio: Studio) -> HTTPException:
+    rate = f"{studio.limits.min_rate / KIBIBYTE:g} KiB a second"
+    # What may still come of it is not waited for.
+    return HTTPException(408, f"came too slowly; {rate} is needed", {"Connection": "close"})
+
+
+async def _while_present(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work; it is dropped when the one who asked for it has left."""
+
+    async def await_leaving() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    task, leaving = asyncio.ensure_future(work), asyncio.ensure_future(await_leaving())
+    try:
+        await asyncio.wait((task, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        return task.result()
+    finally:
+        for each in (task, leaving):
+            each.cancel()
+        await asyncio.wait((task, leaving))

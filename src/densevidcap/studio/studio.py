@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from anyio import CancelScope
 from anyio.to_thread import run_sync
 from fastapi import HTTPException
 
@@ -16,7 +17,9 @@ from densevidcap.pipeline.analysis import Analysis
 from densevidcap.studio.files import ClipFiles, DataFolder
 from densevidcap.studio.jobs import Job, Jobs
 from densevidcap.studio.limits import DAY, StudioLimits
+from densevidcap.studio.places import Places
 from densevidcap.studio.shelter import Shelter
+from densevidcap.studio.supervisor import Supervisor
 
 
 @dataclass(frozen=True)
@@ -24,10 +27,16 @@ class Studio:
     data: DataFolder
     jobs: Jobs
     limits: StudioLimits
+    supervisor: Supervisor
     doorman: Shelter
     """Looks at what is posted."""
     scribe: Shelter
     """Writes exports; apart from the doorman, because a film takes its time."""
+    reader: Shelter
+    """Reads captions made earlier; apart from both, because it waits for nothing."""
+    exports: Places
+    streams: Places
+    readings: Places
     _arriving: set[str] = field(default_factory=set)
     """Clips that are being sent. They take disk space before they are in the queue."""
 
@@ -44,9 +53,23 @@ class Studio:
             raise HTTPException(409, f"{kept} clips are kept already; delete one first")
         self._arriving.add(key)
         try:
+            await run_sync(self.jobs.let_pass, key)
             yield
         finally:
             self._arriving.remove(key)
+            with CancelScope(shield=True):
+                if await run_sync(self.jobs.find, key) is None:
+                    await self.drop(key)
+
+    async def drop(self, key: str) -> None:
+        """The same as `let_go`, also for a request that is being given up."""
+        with CancelScope(shield=True):
+            await run_sync(self.let_go, key)
+
+    def let_go(self, key: str) -> None:
+        """Remove what a clip or an export of that id left."""
+        self.data.remove(key)
+        self.jobs.forget(key)
 
     def find(self, key: str) -> Job:
         job = self.jobs.find(key)

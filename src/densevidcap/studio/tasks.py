@@ -9,6 +9,8 @@ from densevidcap.errors import ClipTooLargeError
 from densevidcap.export import save
 from densevidcap.export.report.footage import EMBEDDED
 from densevidcap.records import DenseCaptions
+from densevidcap.studio.answers import Result
+from densevidcap.studio.uploads import parse_captions
 
 
 def inspect(source: Path, limits: Limits) -> None:
@@ -25,3 +27,8 @@ def export(
     if kind == "html" and footage.stat().st_size > EMBEDDED:
         raise ClipTooLargeError("too large to be part of a page; take the mp4 instead")
     save(captions, path, kind, open_clip(shown, limits=limits))
+
+
+def read(data: bytes, most: int) -> bytes:
+    """Captions made earlier as the answer to whoever sent them: see `parse_captions`."""
+    return Result.of(parse_captions(data, most)).model_dump_json().encode()

@@ -44,13 +44,18 @@ def work(data: DataFolder, model: Path | None, limits: StudioLimits) -> None:
         if job is None:
             time.sleep(IDLE)
         else:
-            caption(job, data.clip(job.id), captioner, jobs, limits)
+            if not caption(job, data.clip(job.id), captioner, jobs, limits):
+                data.remove(job.id)
+                jobs.forget(job.id)
 
 
 def caption(
     job: Job, files: ClipFiles, captioner: DenseCaptioner, jobs: Jobs, limits: StudioLimits
-) -> None:
-    """Leave a film and an analysis in the clip's folder, or say in the job why not."""
+) -> bool:
+    """Leave a film and an analysis in the clip's folder, or say in the job why not.
+
+    False if the clip was deleted meanwhile.
+    """
 
     def report(stage: str, share: float) -> None:
         if not jobs.report(job.id, stage, share):
@@ -67,16 +72,14 @@ def caption(
             clip, report=lambda stage, share: report(stage, begun + (1 - begun) * share)
         )
         replace(analysis, source=job.name).save(files.analysis)
-        known = jobs.finish(job.id)
+        return jobs.finish(job.id)
     except RemovedError:
-        known = False
+        return False
     except DenseVidCapError as error:
-        known = jobs.fail(job.id, str(error).replace(str(source), job.name))
+        return jobs.fail(job.id, str(error).replace(str(source), job.name))
     except Exception as error:
         log.exception("clip %s", job.id)
-        known = jobs.fail(job.id, f"{job.name}: could not be captioned ({type(error).__name__})")
-    if not known:
-        files.remove()
+        return jobs.fail(job.id, f"{job.name}: could not be captioned ({type(error).__name__})")
 
 
 def _film(clip: Clip, path: Path, report: Callable[[str, float], None]) -> None:

@@ -50,15 +50,16 @@ def render_page(captions: DenseCaptions, footage: str) -> str:
         script=script,
         style=(_PARTS / "page.css").read_text(encoding="utf-8"),
         footage=escape(footage),
-        width=captions.width,
-        height=captions.height,
-        duration=captions.duration,
+        width=_text(str(captions.width)),
+        height=_text(str(captions.height)),
+        duration=_text(str(captions.duration)),
         facts=_text(
             f"{captions.duration:.1f} s · {captions.width} × {captions.height} · "
             f"{len(captions)} sentences by {captions.model} {captions.model_version}"
         ),
         lanes=max(lanes, default=0) + 1,
-        tracks=json.dumps([_track(caption) for caption in captions]),
+        # A tag would end the element that it stands in.
+        tracks=json.dumps([_track(caption) for caption in captions]).replace("<", "\\u003c"),
         spans="\n".join(
             _render_span(rank, caption, lanes[rank], captions.duration)
             for rank, caption in enumerate(captions)
@@ -110,9 +111,10 @@ def _render_sentence(rank: int, caption: Caption, lane: int) -> str:
 
 
 def _render_evidence(rank: int, word: Evidence) -> str:
-    box = json.dumps([word.box.left, word.box.top, word.box.right, word.box.bottom])
+    time = _text(str(word.time))
+    box = _text(json.dumps([word.box.left, word.box.top, word.box.right, word.box.bottom]))
     return (
-        f'<button class="word" data-caption="{rank}" data-time="{word.time}" data-box="{box}"'
+        f'<button class="word" data-caption="{rank}" data-time="{time}" data-box="{box}"'
         f' style="--share:{word.probability:.3f}" title="seen best at {word.time:.1f} s">'
         f"{_text(word.word)} <small>{word.probability:.0%}</small></button>"
     )
