@@ -20,7 +20,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from benchmarks.seeds import write_seeds
 from PIL import Image
 from tests.data.made_clips import (
     encode_picture,
@@ -31,6 +30,7 @@ from tests.data.made_clips import (
     write_video,
 )
 
+from benchmarks.seeds import write_seeds
 from densevidcap.data.clip import open_clip
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import DenseVidCapError
@@ -92,9 +92,8 @@ def shuffle(data: bytes, generator: np.random.Generator) -> bytes:
 
 def splice(data: bytes, generator: np.random.Generator) -> bytes:
     """A stretch of the file comes again at another place."""
-    start, end, place = np.sort(generator.integers(0, len(data), 2)).tolist() + [
-        int(generator.integers(0, len(data)))
-    ]
+    start, end = np.sort(generator.integers(0, len(data), 2)).tolist()
+    place = generator.integers(0, len(data))
     return data[:place] + data[start:end] + data[place:]
 
 
@@ -106,8 +105,8 @@ def edit_fields(data: bytes, generator: np.random.Generator) -> bytes:
         place = int(generator.integers(0, max(1, min(2048, len(data) - width))))
         edges = (0, 1, 2 ** (8 * width - 1) - 1, 2 ** (8 * width - 1), 2 ** (8 * width) - 1)
         value = edges[generator.integers(len(edges))]
-        order = "big" if generator.random() < 0.5 else "little"
-        damaged[place : place + width] = value.to_bytes(width, order)
+        field = value.to_bytes(width, "big")
+        damaged[place : place + width] = field if generator.random() < 0.5 else field[::-1]
     return bytes(damaged)
 
 

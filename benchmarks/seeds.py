@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,16 +26,38 @@ GUESTS = ("mpeg4", "h264", "mpeg2video", "mpeg1video", "mjpeg", "vp9", "flv", "r
 """Codecs that are tried for each container, after the one that it asks for."""
 
 # They send to a network or a device, or write tables of what others hold.
-_NO_FILES = frozenset(
-    "alsa dash fbdev fifo hds hls null oss rtp rtp_mpegts rtsp sap segment smoothstreaming"
-    " stream_segment ssegment tee video4linux2 v4l2 whip webm_chunk webm_dash_manifest".split()
-)
+_NO_FILES = {
+    "alsa",
+    "dash",
+    "fbdev",
+    "fifo",
+    "hds",
+    "hls",
+    "null",
+    "oss",
+    "rtp",
+    "rtp_mpegts",
+    "rtsp",
+    "sap",
+    "segment",
+    "smoothstreaming",
+    "stream_segment",
+    "tee",
+    "video4linux2",
+    "whip",
+    "webm_chunk",
+    "webm_dash_manifest",
+}
 _NO_HARDWARE = ("_amf", "_nvenc", "_qsv", "_v4l2m2m")
 
 
-def write_seeds(folder: Path) -> list[Path]:
+def write_seeds(
+    folder: Path, codecs: Sequence[str] | None = None, containers: Sequence[str] | None = None
+) -> list[Path]:
     """One file a codec and one a container; those that cannot be read back are left out."""
-    return [path for path in _write_all(folder) if path is not None]
+    codecs = list_codecs() if codecs is None else codecs
+    containers = list_containers() if containers is None else containers
+    return [path for path in _write_all(folder, codecs, containers) if path is not None]
 
 
 def list_codecs() -> list[str]:
@@ -52,14 +74,15 @@ def list_containers() -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in _NO_FILES and _is_muxer(name)]
 
 
-def _write_all(folder: Path) -> Iterator[Path | None]:
-    for codec in list_codecs():
+def _write_all(
+    folder: Path, codecs: Sequence[str], containers: Sequence[str]
+) -> Iterator[Path | None]:
+    for codec in codecs:
         tried = ((folder / f"codec-{codec}.{host}", host, codec) for host in HOSTS)
         yield next((path for path, *how in tried if _is_made(path, *how)), None)
-    for host in list_containers():
-        asked = _ask_for_codec(host, folder)
-        codecs = dict.fromkeys([*asked, *GUESTS])
-        tried = ((folder / f"container-{host}-{codec}.{host}", host, codec) for codec in codecs)
+    for host in containers:
+        guests = dict.fromkeys([*_ask_for_codec(host, folder), *GUESTS])
+        tried = ((folder / f"container-{host}-{codec}.{host}", host, codec) for codec in guests)
         yield next((path for path, *how in tried if _is_made(path, *how)), None)
 
 

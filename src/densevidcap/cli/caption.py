@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import visit_clips, writing_to
+from densevidcap.cli.clips import FAIL_FAST, visit_clips, writing_to
 from densevidcap.cli.inputs import list_clips
 from densevidcap.cli.outputs import Output, plan_outputs
 
@@ -80,6 +80,7 @@ DOING = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write all clips' sentences into this file, for `densevidcap evaluate`.",
 )
+@FAIL_FAST
 @click.option("--split", help="Only the clips of this split of a manifest.")
 def command(
     clips: tuple[str, ...],
@@ -95,6 +96,7 @@ def command(
     out: Path | None,
     as_json: bool,
     predictions: Path | None,
+    fail_fast: bool,
     split: str | None,
 ) -> None:
     """Sentences of each CLIP, the best first, with what each rests on.
@@ -135,7 +137,7 @@ def command(
             progress.start()
         return name, captions
 
-    described = dict(visit_clips(list(sources), "Captioning", describe))
+    described = dict(visit_clips(list(sources), "Captioning", describe, fail_fast))
     if predictions is not None:
         _write_predictions(predictions, described)
     if as_json:

@@ -28,20 +28,42 @@ def show_progress() -> Progress:
     return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
-def visit_clips(sources: Sequence[str], doing: str, visit: Callable[[str, Progress], T]) -> list[T]:
-    """What `visit` makes of each clip; one that cannot be read is named, and the others go on."""
-    made = []
+FAIL_FAST = click.option(
+    "--fail-fast", is_flag=True, help="Stop at the first clip that fails, instead of going on."
+)
+
+
+def visit_clips(
+    sources: Sequence[str],
+    doing: str,
+    visit: Callable[[str, Progress], T],
+    fail_fast: bool = False,
+) -> list[T]:
+    """What `visit` makes of each clip; one that fails is named at once, and again at the end.
+
+    The others go on, unless `fail_fast`.
+    """
+    from densevidcap.data.failures import naming
+    from densevidcap.data.sources import name_some
+
+    made, failed = [], []
     with show_progress() as progress:
         for source in progress.track(sources, description=doing):
             try:
-                with warnings.catch_warnings(record=True) as caught:
+                with naming(source), warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always", DenseVidCapWarning)
                     made.append(visit(source, progress))
             except ClipError as error:
+                if fail_fast:
+                    raise
                 click.echo(f"densevidcap: {error}", err=True)
+                failed.append(source)
                 continue
             for message in {str(warning.message) for warning in caught}:
                 click.echo(f"densevidcap: {message}", err=True)
+    if failed and len(sources) > 1:
+        count = f"{len(failed):,} of {len(sources):,} clips failed, as told above"
+        click.echo(f"densevidcap: {count}: {name_some(failed)}", err=True)
     return made
 
 

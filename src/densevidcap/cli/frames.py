@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from densevidcap.cli.clips import visit_clips
+from densevidcap.cli.clips import FAIL_FAST, visit_clips
 from densevidcap.errors import ClipError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Report:
     "--sheet", type=click.Path(path_type=Path, dir_okay=False), help="Write a contact sheet (PNG)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@FAIL_FAST
 def command(
     clips: tuple[str, ...],
     frames: int,
@@ -78,6 +79,7 @@ def command(
     frame_rate: float,
     sheet: Path | None,
     as_json: bool,
+    fail_fast: bool,
 ) -> None:
     """Sample each CLIP's frames and tell its length, size, shots and sound.
 
@@ -92,6 +94,7 @@ def command(
         clips,
         "Reading",
         lambda source, _: _look_at(open_clip(source, frame_rate=frame_rate), sampling, size),
+        fail_fast,
     )
     reports, strips = [report for report, _ in found], [strip for _, strip in found]
     if as_json:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import name_files, visit_clips, writing_to
+from densevidcap.cli.clips import FAIL_FAST, name_files, visit_clips, writing_to
 from densevidcap.cli.places import sketch_way
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to draw them into: the moving clip (MP4) and a sheet of frames (PNG).",
 )
+@FAIL_FAST
 def command(
     clips: tuple[str, ...],
     model: Path | None,
@@ -58,6 +59,7 @@ def command(
     top: int,
     as_json: bool,
     out: Path | None,
+    fail_fast: bool,
 ) -> None:
     """Region-sequences of each CLIP, with the words that each shows best beyond the others.
 
@@ -88,7 +90,7 @@ def command(
             _draw(worded, clip, sampled, out / names[source], progress)
         return source, worded
 
-    found = visit_clips(clips, "Looking", look_at)
+    found = visit_clips(clips, "Looking", look_at, fail_fast)
     if as_json:
         click.echo(json.dumps([_as_json(*each) for each in found]))
     else:

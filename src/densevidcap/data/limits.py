@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -12,6 +13,7 @@ from densevidcap.errors import ClipTooLargeError, DenseVidCapError
 BYTES_A_PIXEL = 4
 """What a decoded pixel takes at least, by our count: so do pictures on their way to RGB."""
 _PREFIX = "DENSEVIDCAP_"
+_NUMBER = re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,10 @@ def read_limits(environment: Mapping[str, str] = os.environ) -> Limits:
     given: dict[str, Any] = {}
     for field in fields(Limits):
         variable = _variable(field.name)
-        text = environment.get(variable, "")
-        if text:
-            kind = type(field.default)
-            try:
-                given[field.name] = kind(text)
-            except ValueError:
-                given[field.name] = 0
-            if not given[field.name] > 0:
-                raise DenseVidCapError(f"{variable}={text}: must be a number above 0")
+        if text := environment.get(variable, ""):
+            if not _NUMBER.fullmatch(text) or float(text) == 0:
+                raise DenseVidCapError(f"{variable}={text}: must be a whole number above 0")
+            given[field.name] = int(text)
     return Limits(**given)
 
 

@@ -55,7 +55,7 @@ class Timeline:
         """(N,) seconds from the first frame."""
         # As floats, since a large stamp times a large unit is more than 64 bits hold.
         units = (self.stamps - self.stamps[0]).astype(np.float64)
-        return units * self.unit.numerator / self.unit.denominator
+        return np.asarray(units * self.unit.numerator / self.unit.denominator)
 
     def stamp(self, index: int) -> int | None:
         return int(self.stamps[index]) if index < len(self.stamps) else None

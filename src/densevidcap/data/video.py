@@ -33,7 +33,7 @@ from densevidcap.errors import ClipError, DenseVidCapWarning
 from densevidcap.records import FloatArray, TimeArray, UInt8Array
 
 # A playlist or a script that poses as a video must not make us fetch or wait for what it names.
-_PLAYLISTS = frozenset("avisynth concat dash hls imf lavfi rtp rtsp sap sdp vapoursynth".split())
+_PLAYLISTS = {"avisynth", "concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp"}
 _FORMATS = ",".join(sorted({n for f in av.formats_available for n in f.split(",")} - _PLAYLISTS))
 
 # Formats with an index of keyframes; in others a seek only guesses where a time lies.

@@ -74,9 +74,7 @@ def _encode(frames: Iterator[AudioFrame], into: AudioStream) -> Iterator[Packet[
     yield from into.encode(None)
 
 
-def _decode(
-    container: InputContainer, stream: AudioStream, longest: float
-) -> Iterator[AudioFrame]:
+def _decode(container: InputContainer, stream: AudioStream, longest: float) -> Iterator[AudioFrame]:
     """Intact sound from the first picture on, which is where the new pictures' clock starts.
 
     A damaged file may stamp sound with any time. Past `longest` seconds it is left out: such a

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path, PureWindowsPath
-from typing import NoReturn
 
 import anyio
 
 from densevidcap.errors import ClipTooLargeError, CorpusError
 from densevidcap.export.json_file import from_dict, to_dict
 from densevidcap.export.lines import one_line
+from densevidcap.intake import parse_json
 from densevidcap.records import DenseCaptions
 
 
@@ -45,12 +45,8 @@ async def _count(pieces: AsyncIterator[bytes], most_bytes: int) -> AsyncIterator
 def parse_captions(data: bytes) -> DenseCaptions:
     """Captions in JSON by an unknown hand, that can be sent out again."""
     try:
-        captions = from_dict(json.loads(data, parse_constant=_refuse_constant))
+        captions = from_dict(parse_json(data, finite=True))
         json.dumps(to_dict(captions), ensure_ascii=False, allow_nan=False).encode()
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         raise CorpusError("not captions as densevidcap writes them; choose its .json") from None
     return captions
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)

@@ -59,6 +59,7 @@ class ModelTraining:
         hashes = {f"initial {name}": hash_file(f / WEIGHTS) for name, f in self.initial.items()}
         claim_folder(out, {"corpus": corpus.fingerprint(), **hashes}, asdict(recipe))
         write_manifest(self._manifest, corpus.records)
+        self._fail_fast = False
         self.left_out: dict[str, str] = read_json_or_none(self._run / LEFT_OUT) or {}
         self.costs: dict[str, dict[str, float]] = read_json_or_none(self._run / COSTS) or {}
 
@@ -90,8 +91,12 @@ class ModelTraining:
             yield Stage("words" if is_last else f"words, round {number}", folder / CARD, fit)
             start = folder
 
-    def train(self, watcher: Watcher) -> dict[str, Any]:
-        """Run the stages that are not done; returns the model's card."""
+    def train(self, watcher: Watcher, fail_fast: bool = False) -> dict[str, Any]:
+        """Run the stages that are not done; returns the model's card.
+
+        A clip that cannot be read is left out, or with `fail_fast` ends the training.
+        """
+        self._fail_fast = fail_fast
         self._name(self.left_out, watcher)
         stages = self.list_stages()
         for number, stage in enumerate(stages, start=1):
@@ -129,7 +134,7 @@ class ModelTraining:
     ) -> str:
         fit = WordsFit(self._manifest, self._lexicon, recipe, folder, start)
         advance = watcher.count("reading clips", len(fit.clips))
-        self._leave_out(fit.read_clips(self._cache, advance), watcher)
+        self._leave_out(fit.read_clips(self._cache, advance, self._fail_fast), watcher)
         return _describe(fit.train(watcher))
 
     def _fit_sentences(self, watcher: Watcher) -> str:
@@ -182,7 +187,7 @@ class ModelTraining:
     def _read_views(self, fit: ViewedCorpus, watcher: Watcher) -> None:
         read = watcher.count("reading clips", len(fit.clips))
         viewed = watcher.count("finding region-sequences", len(fit.clips))
-        self._leave_out(fit.read_clips(self._cache, read, viewed), watcher)
+        self._leave_out(fit.read_clips(self._cache, read, viewed, self._fail_fast), watcher)
 
     def _leave_out(self, failures: Mapping[str, str], watcher: Watcher) -> None:
         """Name each clip once, however many stages fail to read it."""
