@@ -137,7 +137,7 @@ def command(
             progress.start()
         return name, captions
 
-    described = dict(visit_clips(list(sources), "Captioning", describe, fail_fast))
+    described = dict(visit_clips(sources, "Captioning", describe, fail_fast))
     if predictions is not None:
         _write_predictions(predictions, described)
     if as_json:

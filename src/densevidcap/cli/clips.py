@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
@@ -34,23 +34,27 @@ FAIL_FAST = click.option(
 
 
 def visit_clips(
-    sources: Sequence[str],
+    sources: Sequence[str] | Mapping[str, str],
     doing: str,
     visit: Callable[[str, Progress], T],
     fail_fast: bool = False,
 ) -> list[T]:
     """What `visit` makes of each clip; one that fails is named at once, and again at the end.
 
-    The others go on, unless `fail_fast`.
+    The others go on, unless `fail_fast`. Of a mapping, names are visited and sources are told.
     """
     from densevidcap.data.failures import naming
     from densevidcap.data.sources import name_some
 
+    told = sources if isinstance(sources, Mapping) else {}
     made, failed = [], []
     with show_progress() as progress:
-        for source in progress.track(sources, description=doing):
+        for source in progress.track(list(sources), description=doing):
             try:
-                with naming(source), warnings.catch_warnings(record=True) as caught:
+                with (
+                    naming(told.get(source, source)),
+                    warnings.catch_warnings(record=True) as caught,
+                ):
                     warnings.simplefilter("always", DenseVidCapWarning)
                     made.append(visit(source, progress))
             except ClipError as error:
