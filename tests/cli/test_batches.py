@@ -112,8 +112,9 @@ def test_training_goes_on_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "words.toml").write_text(RECIPE)
     kind = PictureClip if Path(str(records[0].source)).is_dir() else VideoClip
     fail_at(monkeypatch, kind, str(records[0].source), MemoryError())
-    paths = {"data": manifest, "lexicon": "lexicon.json", "config": "words.toml", "out": "model"}
+    paths = {"lexicon": "lexicon.json", "config": "words.toml", "out": "model"}
     options = [part for name, path in paths.items() for part in (f"--{name}", tmp_path / path)]
+    options += ["--data", manifest]
     stopped = run("fit", "words", *options, "--fail-fast")
     assert isinstance(stopped.exception, ClipError)
     assert not (tmp_path / "model" / "card.json").exists()
