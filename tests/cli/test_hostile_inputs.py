@@ -98,10 +98,10 @@ def test_the_environment_moves_a_limit(
 def test_a_playlist_is_no_video(tmp_path: Path, run: Run) -> None:
     """A live one, whose reader would wait for more of it."""
     write_video(tmp_path / "part.ts", 3)
-    (tmp_path / "live.mp4").write_text("#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:1,\npart.ts\n")
-    code, line = run("frames", tmp_path / "live.mp4")
+    (tmp_path / "live.m3u8").write_text("#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:1,\npart.ts\n")
+    code, line = run("frames", tmp_path / "live.m3u8")
     assert code == 1
-    assert "live.mp4: cannot be read as a video" in line
+    assert "live.m3u8: cannot be read as a video" in line
 
 
 def make_pipe(path: Path) -> str:
