@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from densevidcap.errors import ModelError
 from densevidcap.files import replacing
+from densevidcap.intake import check_plain, parse_json
 
 CARD = "card.json"
 WEIGHTS = "weights.safetensors"
+
+Model = TypeVar("Model", bound=nn.Module)
 
 BUNDLED = Path(__file__).parent / "models" / "default"
 """The model that comes with the package: a folder for each stage of the pipeline."""
@@ -65,14 +69,15 @@ def find_model(folder: Path | None, stage: str) -> Path:
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of a model folder, after all its files were found; faults are named at once."""
     try:
-        card: dict[str, Any] = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        check_plain(folder / CARD)
+        card: dict[str, Any] = parse_json((folder / CARD).read_bytes())
         files: dict[str, str] = dict(card["files"])
         card["files"] = files
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(
             f"{folder}: no {CARD} in it; it is no model folder, or its training did not finish"
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{folder / CARD}: not a model card ({error})") from None
     missing = [name for name in {WEIGHTS: "", **files} if not (folder / name).is_file()]
     if missing:
@@ -92,4 +97,32 @@ def load_model(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors: dict[str, Tensor] = load_file(folder / WEIGHTS)
     except SafetensorError as error:
         raise ModelError(f"{folder / WEIGHTS}: {error}") from None
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise ModelError(
+                f"{folder / WEIGHTS}: '{name}' holds values that are no numbers; train it again"
+            )
     return tensors, card
+
+
+def build_model(folder: Path, tensors: Mapping[str, Tensor], build: Callable[[], Model]) -> Model:
+    """The network that a card describes, with the tensors that stand beside it.
+
+    A card can claim any size: it is built without memory first, and takes memory only if it is of
+    the sizes that the weights have.
+    """
+    try:
+        with torch.device("meta"):
+            claimed = build().state_dict()
+        for name, tensor in claimed.items():
+            if name in tensors and tensors[name].shape != tensor.shape:
+                sizes = f"{[*tensors[name].shape]}, not {[*tensor.shape]}"
+                raise ModelError(f"'{name}' has the sizes {sizes}")
+        if differing := sorted(claimed.keys() ^ tensors.keys()):
+            raise ModelError(f"'{differing[0]}' is in one of them only")
+        model = build()
+        model.load_state_dict(dict(tensors))
+    except (KeyError, TypeError, ValueError, ArithmeticError, RuntimeError, ModelError) as error:
+        reason = (str(error).splitlines() or [repr(error)])[0]
+        raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
+    return model.eval()

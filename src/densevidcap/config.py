@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from densevidcap.errors import DenseVidCapError, ModelError
+from densevidcap.intake import check_plain
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -49,10 +50,11 @@ def read_recipe(path: Path, kind: type[Recipe]) -> Recipe:
 
 def read_toml(path: Path) -> dict[str, Any]:
     try:
+        check_plain(path)
         tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ModelError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: not a TOML file ({error})") from None
     return tables
 

@@ -16,6 +16,7 @@ from densevidcap import __version__
 from densevidcap.artefacts import CARD, read_card, write_json
 from densevidcap.errors import ModelError
 from densevidcap.files import hold
+from densevidcap.intake import parse_json
 from densevidcap.training import CHECKPOINT
 
 HELD_OUT = ("validate", "val")
@@ -131,6 +132,6 @@ def describe_start(folder: Path) -> dict[str, str]:
 def read_json_or_none(path: Path) -> Any:
     """The file's content; None if it is missing or damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return None

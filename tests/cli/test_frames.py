@@ -56,9 +56,10 @@ def test_broken_clip_is_named_and_the_rest_go_on(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert "dance.gif" in run.stdout
     errors = run.stderr.splitlines()
-    assert len(errors) == 2
+    assert len(errors) == 3
     assert "broken.mp4" in errors[0]
     assert "none.mp4" in errors[1]
+    assert errors[2].startswith("densevidcap: 2 of 3 clips failed, as told above: ")
 
 
 def test_sheet_that_cannot_be_written(tmp_path: Path) -> None:

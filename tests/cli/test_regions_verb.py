@@ -82,8 +82,9 @@ def test_a_broken_clip_is_named_and_the_rest_go_on(model: Path, clip: Path, tmp_
     )
     assert finished.returncode == 1
     assert [report["clip"] for report in json.loads(finished.stdout)] == [str(clip)]
-    (line,) = finished.stderr.splitlines()
+    line, summary = finished.stderr.splitlines()
     assert line.startswith(f"densevidcap: {broken}: ")
+    assert summary == f"densevidcap: 1 of 2 clips failed, as told above: {broken}"
 
 
 def test_a_folder_that_cannot_be_written_is_named_once(

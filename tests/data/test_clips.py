@@ -20,7 +20,8 @@ from tests.data.made_clips import (
     write_video,
 )
 
-from densevidcap.data.clip import Clip, Limits, open_clip
+from densevidcap.data.clip import Clip, open_clip
+from densevidcap.data.limits import Limits
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import ClipError
 
@@ -129,10 +130,10 @@ def test_nothing_to_hear(clip: Clip) -> None:
     assert clip.sound() is None
 
 
-@pytest.mark.parametrize("limit", ["max_pixels", "max_frames"])
+@pytest.mark.parametrize("limit", ["max_frame_bytes", "max_frames"])
 def test_limits_name_the_clip_and_the_limit(kind: Kind, tmp_path: Path, limit: str) -> None:
     source = kind.make(tmp_path)
-    allowed = {"max_pixels": 64 * 48 - 1, "max_frames": kind.count - 1}[limit]
+    allowed = {"max_frame_bytes": 4 * 64 * 48 - 1, "max_frames": kind.count - 1}[limit]
     with pytest.raises(ClipError, match=limit) as caught:
         open_clip(source, limits=Limits(**{limit: allowed})).sample()
     assert str(source) in str(caught.value)

@@ -6,7 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from benchmarks.corruption import EXPECTED, read_all, write_damaged
+from benchmarks.corruption import EXPECTED, MOST_MEMORY, read_all, write_damaged, write_intact
+from benchmarks.seeds import write_seeds
 from tests.data.made_clips import write_video
 
 from densevidcap.data.clip import open_clip
@@ -15,10 +16,21 @@ from densevidcap.errors import ClipError
 
 def test_damaged_files(tmp_path: Path) -> None:
     # Every other one, so that all sorts of damage are among them.
-    paths = list(islice(write_damaged(tmp_path), 0, 100, 2))
-    outcomes = read_all(paths)
-    assert sum(outcomes.values()) == 50
+    damaged = write_damaged(tmp_path, write_intact(tmp_path))
+    outcomes, memory = read_all(islice(damaged, 0, 120, 2))
+    assert sum(outcomes.values()) == 60
     assert set(outcomes) == EXPECTED
+    assert memory < MOST_MEMORY
+
+
+def test_damaged_files_of_rarer_codecs(tmp_path: Path) -> None:
+    seeds = write_seeds(tmp_path, ["ffv1", "cinepak", "png", "svq1"], ["nut", "flv", "gif", "asf"])
+    assert len(seeds) == 8
+    intact = [(path.name, path.read_bytes()) for path in seeds]
+    outcomes, memory = read_all(islice(write_damaged(tmp_path, intact), 0, 80, 2))
+    assert sum(outcomes.values()) == 40
+    assert set(outcomes) == EXPECTED
+    assert memory < MOST_MEMORY
 
 
 def test_stream_without_frames(tmp_path: Path) -> None:

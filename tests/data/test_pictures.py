@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from tests.data.made_clips import encode_picture, paint, write_folder, write_shard
 
-from densevidcap.data.clip import Limits, open_clip
+from densevidcap.data.clip import open_clip
+from densevidcap.data.limits import Limits
 from densevidcap.data.pictures import natural_order
 from densevidcap.data.shards import open_shard, split_name
 from densevidcap.errors import ClipError

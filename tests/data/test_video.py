@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 from tests.data.made_clips import brightness, paint, tone, write_gif, write_video
 
-from densevidcap.data.clip import Limits, open_clip
+from densevidcap.data.clip import open_clip
+from densevidcap.data.limits import Limits
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.timeline import WORTH_A_SEEK
 from densevidcap.errors import ClipError, DenseVidCapWarning

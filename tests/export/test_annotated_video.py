@@ -94,6 +94,32 @@ def test_sound_is_kept_in_step(tmp_path: Path, ending: str, delay: float) -> Non
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["talk.mp4"]
 
 
+@pytest.mark.parametrize("ahead", [2**40, 2**58, 2**61])
+def test_pictures_ages_after_their_sound(tmp_path: Path, ahead: int) -> None:
+    """Their first stamp, in the sound's finer unit, is more than 64 bits hold."""
+    whole = write_video(tmp_path / "talk.mkv", 10, codec="mpeg4", sounds=[tone(1)])
+    late = tmp_path / "late.mov"
+    with av.open(str(whole)) as source, av.open(str(late), "w") as film:
+        streams = {each.index: film.add_stream_from_template(each) for each in source.streams}
+        for packet in source.demux():
+            if packet.dts is not None and packet.pts is not None:
+                if packet.stream.type == "video":
+                    packet.pts, packet.dts = packet.pts + ahead, packet.dts + ahead
+                packet.stream = streams[packet.stream.index]
+                film.mux(packet)
+    save(make_captions(late), tmp_path / "out.mp4")
+    assert len(open_clip(tmp_path / "out.mp4").times()) == len(open_clip(late).times())
+
+
+def test_sound_that_runs_backwards(tmp_path: Path) -> None:
+    clip = write_video(tmp_path / "talk.ts", 20, sounds=[tone(2)])
+    data = clip.read_bytes()
+    middle = len(data) // 376 * 188
+    clip.write_bytes(data[:middle] + data)
+    save(make_captions(clip), tmp_path / "out.mp4")
+    assert open_clip(tmp_path / "out.mp4").sound() is not None
+
+
 @pytest.mark.parametrize("make", [write_gif, write_folder], ids=lambda make: make.__name__)
 def test_gifs_and_folders_become_silent_videos(tmp_path: Path, make: type) -> None:
     clip = make(tmp_path / "talk.gif")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import visit_clips
+from densevidcap.cli.clips import FAIL_FAST, visit_clips
 from densevidcap.cli.inputs import list_clips
 from densevidcap.cli.outputs import OVERWRITE, Output, keeping, plan_outputs
 from densevidcap.cli.printing import echo
@@ -83,6 +83,7 @@ DOING = {
     help="Write all clips' sentences into this file, for `densevidcap evaluate`.",
 )
 @OVERWRITE
+@FAIL_FAST
 @click.option("--split", help="Only the clips of this split of a manifest.")
 def command(
     clips: tuple[str, ...],
@@ -99,6 +100,7 @@ def command(
     as_json: bool,
     predictions: Path | None,
     overwrite: bool,
+    fail_fast: bool,
     split: str | None,
 ) -> None:
     """Sentences of each CLIP, the best first, with what each rests on.
@@ -148,7 +150,7 @@ def command(
             progress.start()
 
     with keeping(lambda: _tell_kept(len(described), len(sources))):
-        visit_clips(list(sources), "Captioning", describe)
+        visit_clips(sources, "Captioning", describe, fail_fast)
         if predictions is not None and not described:
             _write_predictions(predictions, described)
     if as_json:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+import click
 
 from densevidcap.cli.printing import echo
 from densevidcap.errors import ClipError, DenseVidCapWarning
@@ -32,20 +34,46 @@ def show_progress() -> Progress:
     )
 
 
-def visit_clips(sources: Sequence[str], doing: str, visit: Callable[[str, Progress], T]) -> list[T]:
-    """What `visit` makes of each clip; one that cannot be read is named, and the others go on."""
-    made = []
+FAIL_FAST = click.option(
+    "--fail-fast", is_flag=True, help="Stop at the first clip that fails, instead of going on."
+)
+
+
+def visit_clips(
+    sources: Sequence[str] | Mapping[str, str],
+    doing: str,
+    visit: Callable[[str, Progress], T],
+    fail_fast: bool = False,
+) -> list[T]:
+    """What `visit` makes of each clip; one that fails is named at once, and again at the end.
+
+    The others go on, unless `fail_fast`. Of a mapping, names are visited and sources are told.
+    """
+    from densevidcap.data.failures import naming
+    from densevidcap.data.sources import name_some
+
+    told = sources if isinstance(sources, Mapping) else {}
+    made, failed = [], []
     with show_progress() as progress:
-        for source in progress.track(sources, description=doing):
+        for source in progress.track(list(sources), description=doing):
             try:
-                with warnings.catch_warnings(record=True) as caught:
+                with (
+                    naming(told.get(source, source)),
+                    warnings.catch_warnings(record=True) as caught,
+                ):
                     warnings.simplefilter("always", DenseVidCapWarning)
                     made.append(visit(source, progress))
             except ClipError as error:
+                if fail_fast:
+                    raise
                 echo(f"densevidcap: {error}", err=True)
+                failed.append(source)
                 continue
             for message in {str(warning.message) for warning in caught}:
                 echo(f"densevidcap: {message}", err=True)
+    if failed and len(sources) > 1:
+        count = f"{len(failed):,} of {len(sources):,} clips failed, as told above"
+        echo(f"densevidcap: {count}: {name_some(failed)}", err=True)
     return made
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from densevidcap.cli.clips import FAIL_FAST
 from densevidcap.cli.outputs import keeping
 from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON, RunView, describe_figures, open_progress
@@ -49,8 +50,15 @@ def command() -> None:
 @_OUT
 @_CACHE
 @_HALF
+@FAIL_FAST
 def words(
-    data: Path, lexicon: Path, config: Path, out: Path, cache: Path | None, half: bool
+    data: Path,
+    lexicon: Path,
+    config: Path,
+    out: Path,
+    cache: Path | None,
+    half: bool,
+    fail_fast: bool,
 ) -> None:
     """The Lexical-FCN: words linked to regions, from clips and their captions."""
     from densevidcap.lexical.fcn import LEXICON
@@ -60,7 +68,8 @@ def words(
     fit = WordsFit(data, lexicon, WordsRecipe.read(config), out)
 
     def read(view: RunView) -> dict[str, str]:
-        return fit.read_clips(cache or out / "cache", view.count("reading clips", len(fit.clips)))
+        count = view.count("reading clips", len(fit.clips))
+        return fit.read_clips(cache or out / "cache", count, fail_fast)
 
     _train(fit, read, data, half)
 
@@ -72,15 +81,22 @@ def words(
 @_OUT
 @_CACHE
 @_HALF
+@FAIL_FAST
 def sentences(
-    data: Path, words_model: Path | None, config: Path, out: Path, cache: Path | None, half: bool
+    data: Path,
+    words_model: Path | None,
+    config: Path,
+    out: Path,
+    cache: Path | None,
+    half: bool,
+    fail_fast: bool,
 ) -> None:
     """The captioner: a sentence for each region-sequence, and the categories of clips."""
     from densevidcap.artefacts import find_model
     from densevidcap.language.fitting import SentencesFit, SentencesRecipe
 
     fit = SentencesFit(data, find_model(words_model, "words"), SentencesRecipe.read(config), out)
-    _train(fit, lambda view: _read_views(fit, cache, view), data, half)
+    _train(fit, lambda view: _read_views(fit, cache, view, fail_fast), data, half)
 
 
 @command.command()
@@ -93,6 +109,7 @@ def sentences(
 )
 @_CACHE
 @_HALF
+@FAIL_FAST
 def evaluator(
     data: Path,
     words_model: Path | None,
@@ -101,6 +118,7 @@ def evaluator(
     weaker: Path | None,
     cache: Path | None,
     half: bool,
+    fail_fast: bool,
 ) -> None:
     """The evaluator: how well a sentence fits a clip, to rank a clip's sentences."""
     from densevidcap.artefacts import find_model
@@ -108,15 +126,18 @@ def evaluator(
 
     recipe = EvaluatorRecipe.read(config)
     fit = EvaluatorFit(data, find_model(words_model, "words"), recipe, out, weaker)
-    _train(fit, lambda view: _read_views(fit, cache, view), data, half)
+    _train(fit, lambda view: _read_views(fit, cache, view, fail_fast), data, half)
 
 
-def _read_views(fit: ViewedCorpus, cache: Path | None, view: RunView) -> dict[str, str]:
+def _read_views(
+    fit: ViewedCorpus, cache: Path | None, view: RunView, fail_fast: bool
+) -> dict[str, str]:
     """Read the clips and their region-sequences; returns those that cannot be read, with why."""
     return fit.read_clips(
         cache or fit.out / "cache",
         view.count("reading clips", len(fit.clips)),
         view.count("finding region-sequences", len(fit.clips)),
+        fail_fast,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from densevidcap.cli.clips import visit_clips
+from densevidcap.cli.clips import FAIL_FAST, visit_clips
 from densevidcap.cli.outputs import OVERWRITE
 from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
@@ -72,6 +72,7 @@ class Report:
 )
 @OVERWRITE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@FAIL_FAST
 def command(
     clips: tuple[str, ...],
     frames: int,
@@ -82,6 +83,7 @@ def command(
     sheet: Path | None,
     overwrite: bool,
     as_json: bool,
+    fail_fast: bool,
 ) -> None:
     """Sample each CLIP's frames and tell its length, size, shots and sound.
 
@@ -98,6 +100,7 @@ def command(
         clips,
         "Reading",
         lambda source, _: _look_at(open_clip(source, frame_rate=frame_rate), sampling, size),
+        fail_fast,
     )
     reports, strips = [report for report, _ in found], [strip for _, strip in found]
     if as_json:

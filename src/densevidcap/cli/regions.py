@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import name_files, visit_clips
+from densevidcap.cli.clips import FAIL_FAST, name_files, visit_clips
 from densevidcap.cli.outputs import OVERWRITE, keeping
 from densevidcap.cli.places import sketch_way
 from densevidcap.cli.printing import echo
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     help="Folder to draw them into: the moving clip (MP4) and a sheet of frames (PNG).",
 )
 @OVERWRITE
+@FAIL_FAST
 def command(
     clips: tuple[str, ...],
     model: Path | None,
@@ -63,6 +64,7 @@ def command(
     as_json: bool,
     out: Path | None,
     overwrite: bool,
+    fail_fast: bool,
 ) -> None:
     """Region-sequences of each CLIP, with the words that each shows best beyond the others.
 
@@ -95,7 +97,7 @@ def command(
         return source, worded
 
     with keeping(lambda: f"drawings of {len(drawn)} of {len(drawings)} clips are kept"):
-        found = visit_clips(clips, "Looking", look_at)
+        found = visit_clips(clips, "Looking", look_at, fail_fast)
     if as_json:
         echo(json.dumps([_as_json(*each) for each in found]))
     else:

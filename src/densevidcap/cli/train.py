@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from densevidcap.cli.clips import FAIL_FAST
 from densevidcap.cli.fit import refuse_gaps
 from densevidcap.cli.outputs import keeping
 from densevidcap.cli.printing import echo
@@ -35,8 +36,15 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--skip-missing", is_flag=True, help="Leave out clips without a file instead of failing."
 )
+@FAIL_FAST
 def command(
-    table: Path, out: Path, start: str, recipe: str | None, videos: Path | None, skip_missing: bool
+    table: Path,
+    out: Path,
+    start: str,
+    recipe: str | None,
+    videos: Path | None,
+    skip_missing: bool,
+    fail_fast: bool,
 ) -> None:
     """Train a whole model from TABLE: a manifest, or a .csv, .tsv or .jsonl of clips and captions.
 
@@ -60,7 +68,7 @@ def command(
         f"{', chosen by their ids' if corpus.chosen else ''}; recipe '{folder.name}'"
     )
     with open_progress() as progress, keeping(lambda: GOING_ON):
-        card = training.train(StagesView(progress))
+        card = training.train(StagesView(progress), fail_fast)
     _show_costs(training.costs)
     echo(f"{out}: of {card['held_out_clips']} held-out clips, " + _show(card["figures"]))
     refuse_gaps(table, training.left_out)

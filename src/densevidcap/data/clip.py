@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from densevidcap.data.limits import Limits, read_limits
 from densevidcap.data.sampling import DEFAULT_SAMPLING, Sampling, end_of
-from densevidcap.errors import ClipError, ClipTooLargeError
+from densevidcap.errors import ClipError
+from densevidcap.intake import check_plain
 from densevidcap.records import FloatArray, Frames, TimeArray, UInt8Array
 
 Size = tuple[int, int]
@@ -21,31 +23,6 @@ DEFAULT_SIZE: Size = (320, 320)
 
 PICTURES_PER_SECOND = 1.0
 """Assumed of folders and shards, which do not tell: a picture's time is then its index."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What we are willing to decode; a file can claim any size."""
-
-    max_pixels: int = 8192 * 8192
-    """Of one frame."""
-    max_frames: int = 2_000_000
-    max_duration: float = 12 * 3600
-    """Seconds."""
-    max_image_bytes: int = 256 * 2**20
-    """Of one encoded image."""
-
-    def check(self, clip: str, limit: str, found: float) -> None:
-        """Raise a ClipTooLargeError if `found` is more than the limit of that name."""
-        allowed = getattr(self, limit)
-        if found > allowed:
-            raise ClipTooLargeError(
-                f"{clip}: {found:,.0f} is over {limit} = {allowed:,.0f};"
-                f" shrink or cut the clip, or pass Limits({limit}=...)"
-            )
-
-
-DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -125,14 +102,15 @@ def open_clip(
     source: str | Path,
     *,
     frame_rate: float = PICTURES_PER_SECOND,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | None = None,
 ) -> Clip:
     """The clip at `source`: a video, GIF, image, folder of frames, or `shard.tar::member`.
 
     `frame_rate` times the pictures of folders and shards, which carry no times themselves.
+    Without `limits`, those of the environment hold.
     """
     try:
-        return _find_reader(source, frame_rate, limits)
+        return _find_reader(source, frame_rate, limits or read_limits())
     except OSError as error:
         raise ClipError(f"{source}: {error.strerror}; check the path") from error
 
@@ -156,4 +134,6 @@ def _find_reader(source: str | Path, frame_rate: float, limits: Limits) -> Clip:
     shard, separator, key = str(source).rpartition("::")
     if separator and Path(shard).is_file():
         return shards.open_member(Path(shard), key, frame_rate, limits)
+    if path.exists():
+        check_plain(path)
     raise ClipError(f"{source}: no such file or folder; check the path")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
 
 from densevidcap.errors import ClipError
+from densevidcap.intake import check_plain
 
 
 @dataclass(frozen=True)
@@ -23,14 +25,20 @@ class Extent:
         except OSError as error:
             raise self._unreadable(error) from error
 
-    def read(self) -> bytes:
+    def read(self, most: int | None = None) -> bytes:
+        """All of it, or as much as is asked for from its start."""
         try:
+            check_plain(self.path)
             with self.path.open("rb") as file:
+                # What is not there is not read: room for it would be made first.
+                there = file.seek(0, SEEK_END) - self.offset
+                size = there if self.size is None else self.size
+                size = size if most is None else min(size, most)
                 file.seek(self.offset)
-                data = file.read() if self.size is None else file.read(self.size)
+                data = file.read(size) if size <= there else b""
         except OSError as error:
             raise self._unreadable(error) from error
-        if self.size is not None and len(data) < self.size:
+        if len(data) < size:
             raise ClipError(f"{self.path}: ends too early; copy or download it again")
         return data
 

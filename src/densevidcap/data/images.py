@@ -7,7 +7,8 @@ from io import BytesIO
 import numpy as np
 from PIL import Image, ImageOps
 
-from densevidcap.data.clip import Limits, Size
+from densevidcap.data.clip import Size
+from densevidcap.data.limits import Limits
 from densevidcap.errors import ClipError, DenseVidCapError
 from densevidcap.records import UInt8Array
 
@@ -21,7 +22,7 @@ def decode_image(data: bytes, name: str, limits: Limits) -> Image.Image:
     """An RGB image, turned as its EXIF data say."""
     try:
         with Image.open(BytesIO(data), formats=_FORMATS) as image:
-            limits.check(name, "max_pixels", image.width * image.height)
+            limits.check_frame(name, image.width, image.height)
             if getattr(image, "is_animated", False):
                 raise ClipError(f"{name}: has several images; convert it to a GIF or a video")
             return lay_on_white(ImageOps.exif_transpose(image))
@@ -39,7 +40,10 @@ def lay_on_white(image: Image.Image) -> Image.Image:
     """RGB, with white behind what is transparent, as viewers show it."""
     if image.has_transparency_data:
         image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+        # Pasted, since a composite would hold the whole picture twice more.
+        white = Image.new("RGB", image.size, "white")
+        white.paste(image, mask=image)
+        return white
     return image if image.mode == "RGB" else image.convert("RGB")
 
 

@@ -19,6 +19,7 @@ from densevidcap.data.lexicon import FUNCTION_WORDS
 from densevidcap.data.text import tokenise
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
+from densevidcap.intake import parse_json
 
 Array = npt.NDArray[np.float64]
 
@@ -70,7 +71,7 @@ class LatentSpace:
     def load(cls, path: Path) -> LatentSpace:
         try:
             with safe_open(path, "pt") as file:
-                words = json.loads(file.metadata()["words"])
+                words = parse_json(file.metadata()["words"])
                 rarity, directions = file.get_tensor("rarity"), file.get_tensor("directions")
             return cls(dict(zip(words, rarity.tolist(), strict=True)), directions.double())
         except (OSError, SafetensorError, KeyError, TypeError, ValueError):

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
-from densevidcap.data.text_files import open_text, replace_text
+from densevidcap.data.text_files import read_json_lines, replace_text
 from densevidcap.errors import CorpusError
 
 
@@ -40,21 +40,18 @@ def read_manifest(path: Path | str) -> Iterator[ClipRecord]:
     """Stream the clips of a manifest; relative sources are resolved against its folder."""
     path = Path(path)
     line_of: dict[str, int] = {}
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = _parse(line, path.parent)
-            except ValueError as error:
-                raise CorpusError(f"{path}:{number}: {error}; see docs/data.md") from error
-            if record.id in line_of:
-                raise CorpusError(
-                    f"{path}:{number}: clip '{record.id}' stands already in line "
-                    f"{line_of[record.id]}; keep one line with the captions of both"
-                )
-            line_of[record.id] = number
-            yield record
+    for number, row in read_json_lines(path):
+        try:
+            record = _parse(row, path.parent)
+        except ValueError as error:
+            raise CorpusError(f"{path}:{number}: {error}; see docs/data.md") from error
+        if record.id in line_of:
+            raise CorpusError(
+                f"{path}:{number}: clip '{record.id}' stands already in line "
+                f"{line_of[record.id]}; keep one line with the captions of both"
+            )
+        line_of[record.id] = number
+        yield record
 
 
 def write_manifest(path: Path | str, records: Iterable[ClipRecord]) -> int:
@@ -79,13 +76,7 @@ def write_manifest(path: Path | str, records: Iterable[ClipRecord]) -> int:
 _FIELDS = tuple(field.name for field in fields(ClipRecord))
 
 
-def _parse(line: str, folder: Path) -> ClipRecord:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
-    if not isinstance(row, dict):
-        raise ValueError("a line must be a JSON object")
+def _parse(row: dict[str, Any], folder: Path) -> ClipRecord:
     if unknown := row.keys() - set(_FIELDS):
         raise ValueError(f"unknown field '{min(unknown)}'; the fields are {', '.join(_FIELDS)}")
     for name in ("id", "captions", "split"):

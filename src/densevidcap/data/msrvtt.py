@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from densevidcap.data.shards import Shard
 from densevidcap.data.sources import open_shards
 from densevidcap.data.text_files import open_text, read_json
 from densevidcap.errors import CorpusError
+from densevidcap.intake import parse_json
 
 CATEGORIES: Mapping[int, str] = dict(
     enumerate(
@@ -82,7 +82,7 @@ def read_shards(folder: Path, categories: Mapping[int, str] = CATEGORIES) -> Ite
 def _read_member(shard: Shard, key: str, categories: Mapping[int, str]) -> ClipRecord:
     source = f"{shard.path}::{key}"
     try:
-        video = json.loads(shard.read(key, "json"))
+        video = parse_json(shard.read(key, "json"))
         if video["video_id"] != key:
             raise ValueError(f"{key}.json is about {video['video_id']!r}")
         if shard.members[key].keys() == {"json"}:

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from densevidcap.data.clip import Clip, ClipInfo, Limits, Size
+from densevidcap.data.clip import Clip, ClipInfo, Size
 from densevidcap.data.extent import Extent
 from densevidcap.data.images import SUFFIXES, decode_image, to_array
+from densevidcap.data.limits import Limits
 from densevidcap.errors import ClipError
 from densevidcap.records import TimeArray, UInt8Array
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +10,13 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
 
-from densevidcap.data.clip import Clip, Limits
+from densevidcap.data.clip import Clip
 from densevidcap.data.extent import Extent
 from densevidcap.data.images import SUFFIXES
+from densevidcap.data.limits import Limits
 from densevidcap.data.pictures import PictureClip, natural_order
 from densevidcap.errors import ClipError
+from densevidcap.intake import check_plain
 
 VIDEO_SUFFIXES = frozenset({".avi", ".gif", ".m4v", ".mkv", ".mov", ".mp4", ".mpg", ".webm"})
 
@@ -47,22 +50,81 @@ def open_shard(path: Path) -> Shard:
         return _index(path, status.st_mtime_ns, status.st_size)
 
 
+_LONGEST_NAME = 4096
+_LONGEST_EXTENSION = 16 * 2**10
+"""Bytes of a header that only tells more of the next one: a long name, a time."""
+_EXTENSIONS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+_MANY_DIGITS = re.compile(rb"[0-9]{1000}")
+
+
+class _BoundedInfo(tarfile.TarInfo):
+    """A header within bounds of our own: tarfile believes sizes, and is slow on digits."""
+
+    @classmethod
+    def fromtarfile(cls, tar: tarfile.TarFile) -> _BoundedInfo:
+        file = tar.fileobj
+        assert file is not None
+        start = file.tell()
+        buffer = file.read(tarfile.BLOCKSIZE)
+        try:
+            header = cls.frombuf(buffer, tar.encoding or "utf-8", "surrogateescape")
+        except tarfile.HeaderError:
+            # The end, or a fault that tarfile knows how to name.
+            header = None
+        if header is not None:
+            header.check()
+            if header.type in _EXTENSIONS and _MANY_DIGITS.search(file.read(header.size)):
+                raise tarfile.ReadError("a header of digits")
+        file.seek(start)
+        return super().fromtarfile(tar)
+
+    def check(self) -> None:
+        if self.size < 0:
+            raise tarfile.ReadError("a size below 0")
+        if self.type in _EXTENSIONS and self.size > _LONGEST_EXTENSION:
+            raise tarfile.ReadError(f"a header of {self.size:,} bytes")
+
+    def _block(self, count: int) -> int:
+        """Bytes in whole blocks. A size below 0 would lead tarfile round in circles."""
+        if count < 0:
+            raise tarfile.ReadError("a size below 0")
+        return -(-count // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+
+
 @lru_cache(maxsize=256)
 def _index(path: Path, _modified: int, _size: int) -> Shard:
     members: dict[str, dict[str, Extent]] = {}
     try:
-        with tarfile.open(path, "r:") as tar:
+        check_plain(path)
+        with tarfile.open(path, "r:", tarinfo=_BoundedInfo) as tar:
             for entry in tar:
+                if len(entry.name) > _LONGEST_NAME:
+                    raise tarfile.ReadError(f"a name of {len(entry.name):,} letters")
                 if entry.isreg() and not entry.issparse():
                     key, extension = split_name(entry.name)
                     members.setdefault(key, {})[extension] = Extent(
                         path, entry.offset_data, entry.size
                     )
-    except (tarfile.TarError, OSError, ValueError, OverflowError) as error:
-        raise ClipError(
-            f"{path}: cannot be read as a tar shard ({error}); it must be whole and not compressed"
-        ) from error
+    except RecursionError:
+        # Headers that only tell more of the next one, hundreds in a row.
+        raise _unreadable(path, "headers without end") from None
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        raise _unreadable(path, str(error)) from error
     return Shard(path, members)
+
+
+def _unreadable(path: Path, reason: str) -> ClipError:
+    return ClipError(
+        f"{path}: cannot be read as a tar shard ({reason}); it must be whole and not compressed"
+    )
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -14,10 +14,11 @@ from av.audio.stream import AudioStream
 from av.container import InputContainer
 from av.error import FFmpegError
 
-from densevidcap.data.clip import Limits
+from densevidcap.data.limits import Limits
 from densevidcap.records import FloatArray
 
 Int16Array = npt.NDArray[np.int16]
+_BYTES_A_SAMPLE = 4
 
 
 def read_sound(
@@ -35,16 +36,24 @@ def read_sound(
     if first is None:
         return None
     delay = 0 if first.time is None else round((first.time - start) * rate)
-    limits.check(clip, "max_duration", delay / rate)
-    chunks = [np.zeros(max(0, delay), np.int16)]
     length = delay
+    chunks: list[Int16Array] = []
     for chunk in _to_mono(chain([first], frames), rate):
         length += len(chunk)
         limits.check(clip, "max_duration", length / rate)
+        limits.check(clip, "max_sound_bytes", length * _BYTES_A_SAMPLE)
         chunks.append(chunk)
-    sound = np.concatenate(chunks)[max(0, -delay) :]
-    # 16 bits, because FFmpeg's downmix keeps to full scale only for integers.
-    return sound.astype(np.float32) / np.float32(2**15) if sound.any() else None
+    if not any(chunk.any() for chunk in chunks):
+        return None
+    sound = np.zeros(max(0, length), np.float32)
+    place = delay
+    for chunk in chunks:
+        heard = chunk[max(0, -place) :]
+        start = max(0, place)
+        # 16 bits before, because FFmpeg's downmix keeps to full scale only for integers.
+        sound[start : start + len(heard)] = heard / np.float32(2**15)
+        place += len(chunk)
+    return sound if sound.any() else None
 
 
 def _decode(container: InputContainer, stream: AudioStream) -> Iterator[AudioFrame]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sources import name_some
-from densevidcap.data.text_files import open_text, read_csv
+from densevidcap.data.text_files import read_csv, read_json_lines
 from densevidcap.errors import CorpusError
 
 COLUMNS = {
@@ -106,24 +105,10 @@ def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each row with its line number, its columns' names in lower case."""
     suffixes = set(path.suffixes)
     if ".jsonl" in suffixes:
-        rows = _read_json_lines(path)
+        rows = read_json_lines(path)
     elif suffixes & {".csv", ".tsv"}:
         rows = read_csv(path, delimiter="\t" if ".tsv" in suffixes else ",")
     else:
         raise CorpusError(f"{path}: a table must end in .csv, .tsv or .jsonl (or that and .gz)")
     for number, row in rows:
         yield number, {name.strip().lower(): cell for name, cell in row.items()}
-
-
-def _read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise CorpusError(f"{path}:{number}: not JSON ({error.msg})") from error
-            if not isinstance(row, dict):
-                raise CorpusError(f"{path}:{number}: a line must be a JSON object")
-            yield number, row

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import IO, Any, cast
 
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
+from densevidcap.intake import check_plain, parse_json
 
 
 @contextmanager
@@ -20,6 +20,7 @@ def open_text(path: Path) -> Iterator[IO[str]]:
     """Read `path` as UTF-8, with or without a byte order mark, unzipped if it ends in .gz."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
+        check_plain(path)
         with cast(IO[str], opener(path, "rt", encoding="utf-8-sig", newline="")) as stream:
             yield stream
     except FileNotFoundError as error:
@@ -30,14 +31,29 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         raise CorpusError(f"{path}: not UTF-8 text ({error.reason}); convert it first") from error
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, **how: Any) -> Any:
+    """The content of a JSON file; `how` goes to `parse_json`."""
     with open_text(path) as stream:
-        try:
-            return json.load(stream)
-        except json.JSONDecodeError as error:
-            raise CorpusError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
-        except RecursionError:
-            raise CorpusError(f"{path}: not JSON that we know (nested too deep)") from None
+        text = stream.read()
+    try:
+        return parse_json(text, **how)
+    except ValueError as error:
+        raise CorpusError(f"{path}: {error}; check the file") from None
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file with one a line, with their line numbers."""
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = parse_json(line)
+            except ValueError as error:
+                raise CorpusError(f"{path}:{number}: {error}; see docs/data.md") from None
+            if not isinstance(row, dict):
+                raise CorpusError(f"{path}:{number}: a line must be a JSON object")
+            yield number, row
 
 
 def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, Any]]]:

@@ -53,7 +53,8 @@ class Timeline:
 
     def times(self) -> TimeArray:
         """(N,) seconds from the first frame."""
-        units = self.stamps - self.stamps[0]
+        # As floats, since a large stamp times a large unit is more than 64 bits hold.
+        units = (self.stamps - self.stamps[0]).astype(np.float64)
         return np.asarray(units * self.unit.numerator / self.unit.denominator)
 
     def stamp(self, index: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import warnings
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
@@ -22,22 +23,27 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 from PIL import Image
 
-from densevidcap.data.clip import Clip, ClipInfo, Limits, Size
+from densevidcap.data.clip import Clip, ClipInfo, Size
 from densevidcap.data.extent import Extent
 from densevidcap.data.images import lay_on_white, to_array
+from densevidcap.data.limits import Limits
 from densevidcap.data.sound import read_sound
 from densevidcap.data.timeline import Run, Timeline, read_timeline
 from densevidcap.errors import ClipError, DenseVidCapWarning
 from densevidcap.records import FloatArray, TimeArray, UInt8Array
 
-# A playlist that poses as a video must not make us fetch what it names.
-_PROTOCOLS = {"protocol_whitelist": "file,subfile"}
+# A playlist or a script that poses as a video must not make us fetch or wait for what it names.
+_PLAYLISTS = {"avisynth", "concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp"}
+_FORMATS = ",".join(sorted({n for f in av.formats_available for n in f.split(",")} - _PLAYLISTS))
 
 # Formats with an index of keyframes; in others a seek only guesses where a time lies.
 _SEEKABLE = frozenset({"matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2"})
 
 # Decoders that can tell for sure that no other frame refers to a given one.
 _DROPPABLE = frozenset({"h264", "mpeg1video", "mpeg2video", "mpeg4"})
+
+_WAITING = 2
+"""Decoded frames that wait to be converted."""
 
 # The filter that images get, converting and scaling at once. Without the last three flags
 # colours are off by one or two levels, which would set videos apart from images.
@@ -47,6 +53,15 @@ _BICUBIC = int(
     | Interpolation.FULL_CHR_H_INT
     | Interpolation.FULL_CHR_H_INP
 )
+
+
+def reading_options(limits: Limits) -> dict[str, str]:
+    """How FFmpeg opens a file of unknown origin, and decodes its first frames to know it."""
+    return {
+        "protocol_whitelist": "file,subfile",
+        "format_whitelist": _FORMATS,
+        "max_pixels": str(limits.max_pixels),
+    }
 
 
 @dataclass(frozen=True)
@@ -113,7 +128,10 @@ class VideoClip(Clip):
     def _open(self) -> Iterator[InputContainer]:
         try:
             with av.open(
-                self.extent.url, "r", options=_PROTOCOLS, metadata_errors="replace"
+                self.extent.url,
+                "r",
+                options=reading_options(self.limits),
+                metadata_errors="replace",
             ) as container:
                 yield container
         except FFmpegError as error:
@@ -129,7 +147,11 @@ class VideoClip(Clip):
             raise ClipError(f"{self.name}: has no video stream; choose another file")
         if stream.codec_context is None:
             raise ClipError(f"{self.name}: its codec is unknown here; convert it with ffmpeg")
-        self.limits.check(self.name, "max_pixels", stream.width * stream.height)
+        size = stream.width, stream.height
+        if container.format.name == "gif" and size == (0, 0):
+            # FFmpeg knows a GIF's size only from its first frame, and that one was refused.
+            size = _read_screen(self.extent)
+        self.limits.check_frame(self.name, *size)
         return stream
 
     def _packets(
@@ -156,6 +178,9 @@ class VideoClip(Clip):
                         continue
                     stamps.append(stamp)
                     images.append(background.submit(screen.show, frame))
+                    # No more than two wait: they are of the size that they were stored in.
+                    if len(images) > _WAITING:
+                        images[-_WAITING - 1].result()
                     # More than one is due when packets held no intact frame.
                     while due and due[0] <= stamp:
                         due.popleft()
@@ -187,6 +212,8 @@ class VideoClip(Clip):
             for frame in frames:
                 stamp = frame.pts if timeline.carried else timeline.stamp(count)
                 count += 1
+                size = frame.width, frame.height
+                self.limits.check_frame(self.name, *size, frame.format.bits_per_pixel)
                 # Time never runs backwards, whatever a damaged file says.
                 if stamp is not None and (last is None or stamp > last):
                     last = stamp
@@ -222,6 +249,12 @@ class _Screen:
             )
             image = np.asarray(scaled.to_ndarray(), np.uint8)
         return np.ascontiguousarray(np.rot90(image, turns))
+
+
+def _read_screen(extent: Extent) -> Size:
+    """What a GIF declares."""
+    width, height = struct.unpack_from("<HH", extent.read(10), 6)
+    return width, height
 
 
 def _quarter_turns(frame: VideoFrame) -> int:

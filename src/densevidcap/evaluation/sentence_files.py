@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.msrvtt import read_annotations
-from densevidcap.data.text_files import open_text
+from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
 
 _NAMED = 20
@@ -60,14 +59,8 @@ def compare_videos(predictions: SentenceFile, references: SentenceFile) -> Itera
 
 def _read_rows(path: Path) -> list[tuple[str, Any]]:
     """(video, sentences) of an object, or of a COCO results list with one sentence a row."""
-    with open_text(path) as stream:
-        try:
-            # As pairs, since a dict would keep only the last of equal names.
-            content = json.load(stream, object_pairs_hook=_Pairs)
-        except json.JSONDecodeError as error:
-            raise CorpusError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
-        except RecursionError:
-            raise CorpusError(f"{path}: not JSON that we know (nested too deep)") from None
+    # As pairs, since a dict would keep only the last of equal names.
+    content = read_json(path, pairs=_Pairs)
     if isinstance(content, _Pairs):
         return content
     if isinstance(content, list) and all(isinstance(row, _Pairs) for row in content):

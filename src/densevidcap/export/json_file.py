@@ -28,7 +28,7 @@ def render_json(captions: DenseCaptions) -> str:
 
 def read_captions(path: Path) -> DenseCaptions:
     """What `render_json` wrote."""
-    content = read_json(path)
+    content = read_json(path, file_names=True)
     try:
         if content["version"] != VERSION:
             raise CorpusError(

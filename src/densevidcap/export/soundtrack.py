@@ -47,7 +47,9 @@ def add_sound(silent: Path, clip: VideoClip, path: Path) -> None:
         # A codec that is unknown here has no context.
         if isinstance(sound, AudioStream) and sound.codec_context is not None:
             heard = film.add_stream("aac", rate=RATE, layout="stereo")
-            streams.append(_encode(_decode(source, sound), heard))
+            longest = clip.limits.max_duration
+            packets = _encode(_decode(source, sound, longest), heard)
+            streams.append(_keep_forward(packets))
         for packet in merge(*streams, key=_seconds):
             film.mux(packet)
 
@@ -72,17 +74,32 @@ def _encode(frames: Iterator[AudioFrame], into: AudioStream) -> Iterator[Packet[
     yield from into.encode(None)
 
 
-def _decode(container: InputContainer, stream: AudioStream) -> Iterator[AudioFrame]:
-    """Intact sound from the first picture on, which is where the new pictures' clock starts."""
+def _decode(container: InputContainer, stream: AudioStream, longest: float) -> Iterator[AudioFrame]:
+    """Intact sound from the first picture on, which is where the new pictures' clock starts.
+
+    A damaged file may stamp sound with any time. Past `longest` seconds it is left out: such a
+    stamp may be too large for the frame's type, or for the film.
+    """
     start = _find_start(container)
     with suppress(FFmpegError):
         for packet in container.demux(stream):
             with suppress(FFmpegError):
                 for frame in packet.decode():
-                    if frame.pts is not None and frame.time_base is not None:
-                        frame.pts -= round(start / frame.time_base)
-                        if frame.pts >= 0:
-                            yield frame
+                    if frame.pts is None or frame.time_base is None:
+                        continue
+                    stamp = frame.pts - round(start / frame.time_base)
+                    if 0 <= stamp * frame.time_base <= longest:
+                        frame.pts = stamp
+                        yield frame
+
+
+def _keep_forward(packets: Iterator[Packet[AudioStream]]) -> Iterator[Packet[AudioStream]]:
+    """Without those that a damaged file's clock puts before others, which no film takes."""
+    last = None
+    for packet in packets:
+        if packet.dts is not None and (last is None or packet.dts > last):
+            last = packet.dts
+            yield packet
 
 
 def _find_start(container: InputContainer) -> Fraction:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import av
 from av.container import InputContainer
 
-from densevidcap.data.video import VideoClip
-
-# A playlist that poses as a video must not make us fetch what it names.
-_PROTOCOLS = {"protocol_whitelist": "file,subfile"}
+from densevidcap.data.video import VideoClip, reading_options
 
 
 def open_source(clip: VideoClip) -> InputContainer:
-    return av.open(clip.extent.url, "r", options=_PROTOCOLS, metadata_errors="replace")
+    options = reading_options(clip.limits)
+    return av.open(clip.extent.url, "r", options=options, metadata_errors="replace")

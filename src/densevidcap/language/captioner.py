@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from densevidcap.artefacts import load_model, save_model
+from densevidcap.artefacts import build_model, load_model, save_model
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import ModelError
 from densevidcap.language.attention import SoftAttention
@@ -186,11 +186,7 @@ class Captioner(nn.Module):
         tensors, card = load_model(folder)
         if card.get("kind") != KIND:
             raise ModelError(f"{folder}: holds a {card.get('kind')}, not a captioner")
-        try:
-            options = CaptionerOptions(**card["captioner"])
-            model = cls(Vocabulary.load(folder / VOCABULARY), options)
-            model.load_state_dict(tensors)
-        except (KeyError, TypeError, RuntimeError, ModelError) as error:
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
-        return model.eval()
+        vocabulary = Vocabulary.load(folder / VOCABULARY)
+        return build_model(
+            folder, tensors, lambda: cls(vocabulary, CaptionerOptions(**card["captioner"]))
+        )

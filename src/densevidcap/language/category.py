@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from densevidcap.artefacts import load_model, save_model
+from densevidcap.artefacts import build_model, load_model, save_model
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.language.views import ClipView
 from densevidcap.records import FloatArray
@@ -56,13 +56,7 @@ class CategoryClassifier(nn.Module):
         tensors, card = load_model(folder)
         if card.get("kind") != KIND:
             raise ModelError(f"{folder}: holds a {card.get('kind')}, not a category classifier")
-        try:
-            model = cls(card["categories"], *card["sizes"])
-            model.load_state_dict(tensors)
-        except (KeyError, TypeError, RuntimeError) as error:
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
-        return model.eval()
+        return build_model(folder, tensors, lambda: cls(card["categories"], *card["sizes"]))
 
 
 def summarise(view: ClipView) -> tuple[FloatArray, FloatArray]:

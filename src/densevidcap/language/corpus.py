@@ -33,11 +33,15 @@ class ViewedCorpus:
 
     @alone
     def read_clips(
-        self, cache: Path, read: Callable[[], None], viewed: Callable[[], None]
+        self,
+        cache: Path,
+        read: Callable[[], None],
+        viewed: Callable[[], None],
+        fail_fast: bool = False,
     ) -> dict[str, str]:
         """Compute what is not in the cache yet; returns the clips to leave out, with why."""
         features, failures = cache_features(
-            self.clips, self.words.encoder, cache, self._sampling, advance=read
+            self.clips, self.words.encoder, cache, self._sampling, advance=read, fail_fast=fail_fast
         )
         readable = [record.id for record in self.clips if record.id in features]
         if not readable:

@@ -19,6 +19,8 @@ from densevidcap.records import FloatArray, Grid, UInt8Array
 
 STRIDE = 32
 """Pixels to one cell of a backbone's map."""
+LARGEST = 2048
+"""Pixels of a frame's side; thirty such frames take 400 MB before anything is computed."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class EncoderOptions:
             raise ModelError(f"no backbone '{self.backbone}': choose one of {', '.join(BACKBONES)}")
         if min(self.window, self.stride) < 1:
             raise ModelError("window and stride must be at least 1 cell")
+        if not STRIDE <= self.size <= LARGEST:
+            raise ModelError(f"size must be from {STRIDE} to {LARGEST} pixels, not {self.size}")
         if self.size % STRIDE:
             raise ModelError(f"size must be a multiple of {STRIDE} pixels, not {self.size}")
         if self.backbone == "vgg16" and (self.window, self.stride) != (VGG16.window, 1):

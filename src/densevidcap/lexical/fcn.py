@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from densevidcap.artefacts import load_model, save_model
+from densevidcap.artefacts import build_model, load_model, save_model
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.text import match_words
 from densevidcap.errors import ModelError
@@ -137,14 +137,9 @@ class LexicalFCN(nn.Module):
         tensors, card = load_model(folder)
         if card.get("kind") != KIND:
             raise ModelError(f"{folder}: holds a {card.get('kind')}, not a Lexical-FCN")
-        try:
-            model = cls(
-                Lexicon.load(folder / LEXICON),
-                EncoderOptions(**card["encoder"]),
-                HeadOptions(**card["head"]),
-            )
-            model.load_state_dict(tensors)
-        except (KeyError, TypeError, RuntimeError, ModelError) as error:
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
-        return model.eval()
+        lexicon = Lexicon.load(folder / LEXICON)
+        return build_model(
+            folder,
+            tensors,
+            lambda: cls(lexicon, EncoderOptions(**card["encoder"]), HeadOptions(**card["head"])),
+        )

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import torch
 
 from densevidcap.data.clip import open_clip
+from densevidcap.data.failures import naming
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import ClipError, CorpusError
@@ -183,11 +184,13 @@ def cache_features(
     sampling: Sampling,
     stage: int | None = None,
     advance: Callable[[], None] = lambda: None,
+    fail_fast: bool = False,
 ) -> tuple[FeatureCache, dict[str, str]]:
     """Features of every record that is not in the cache yet, and the clips that failed, with why.
 
     Region features, or with `stage` the cells that go into that stage of the
-    backbone. One thread decodes the next clip while the encoder works on this one.
+    backbone. One thread decodes the next clip while the encoder works on this one. With
+    `fail_fast` the first failure is raised instead.
     """
     records = list(records)
     cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
@@ -214,12 +217,15 @@ def cache_features(
             if position + 2 < len(missing):
                 upcoming.append(reader.submit(read, missing[position + 2]))
             try:
-                frames = upcoming.pop(0).result()
-                images = frames.images
-                features = fast(images) if stage is None else fast.begin(images, stage)
+                with naming(record.id):
+                    frames = upcoming.pop(0).result()
+                    images = frames.images
+                    features = fast(images) if stage is None else fast.begin(images, stage)
                 origin = describe_origin(record.source)
                 cache.append(record.id, frames.times, features, origin)
             except ClipError as error:
+                if fail_fast:
+                    raise
                 failures[record.id] = str(error)
             advance()
     return cache, failures

@@ -100,7 +100,9 @@ class WordsFit:
         return self.train_records + self.held_out
 
     @alone
-    def read_clips(self, cache: Path, advance: Callable[[], None]) -> dict[str, str]:
+    def read_clips(
+        self, cache: Path, advance: Callable[[], None], fail_fast: bool = False
+    ) -> dict[str, str]:
         """Compute what is not in the cache yet; returns the clips to leave out, with why."""
         stages = len(self.model.encoder.backbone.stages())
         tuned = self.recipe.words.tuned
@@ -111,6 +113,7 @@ class WordsFit:
             self.recipe.sampling,
             stages - tuned if tuned else None,
             advance,
+            fail_fast,
         )
         readable = [record.id for record in self.clips if record.id in self.cache]
         self.left_out = failures | find_latecomers(self.out, readable)

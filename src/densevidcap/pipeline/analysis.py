@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
+from densevidcap.intake import parse_json
 from densevidcap.records import FloatArray, Grid, RegionSequence, TimeArray
 from densevidcap.regions.objectives import IndexArray
 
@@ -143,7 +144,7 @@ class Analysis:
         path = folder / FILE
         try:
             with safe_open(path, "np") as file:
-                content = json.loads(file.metadata()["analysis"])
+                content = parse_json(file.metadata()["analysis"], file_names=True)
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             version, rows = content.pop("version"), content.pop("segments")
             if version != VERSION:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from densevidcap.artefacts import load_model, save_model
+from densevidcap.artefacts import build_model, load_model, save_model
 from densevidcap.data.text import Vocabulary, tokenise
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.language.views import ClipView
@@ -78,16 +78,18 @@ class Evaluator:
         tensors, card = load_model(folder)
         if card.get("kind") != KIND:
             raise ModelError(f"{folder}: holds a {card.get('kind')}, not an evaluator")
-        try:
-            vocabulary = Vocabulary.load(folder / VOCABULARY)
-            options = EvaluatorOptions(**card["evaluator"])
+        vocabulary = Vocabulary.load(folder / VOCABULARY)
+
+        def build() -> EvaluatorNetwork:
             features, words = card["sizes"]
-            network = EvaluatorNetwork(vocabulary, features, words, options)
-            network.load_state_dict(tensors)
+            options = EvaluatorOptions(**card["evaluator"])
+            return EvaluatorNetwork(vocabulary, features, words, options)
+
+        network = build_model(folder, tensors, build)
+        try:
             return cls(network, Calibration(**card["calibration"]))
-        except (KeyError, TypeError, ValueError, RuntimeError, ModelError) as error:
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"{folder}: no calibration on its card ({error})") from None
 
 
 def encode_sentences(sentences: Sequence[str], vocabulary: Vocabulary) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from densevidcap.data.clip import Limits
+from densevidcap.data.limits import BYTES_A_PIXEL, Limits
 
 KIBIBYTE = 2**10
 MEBIBYTE = 2**20
@@ -48,7 +48,8 @@ class StudioLimits:
 
     @property
     def decoding(self) -> Limits:
-        return Limits(self.max_pixels, self.max_frames, self.max_duration)
+        frame = BYTES_A_PIXEL * self.max_pixels
+        return Limits(frame, self.max_frames, self.max_duration)
 
     def describe(self) -> str:
         """What fits, for people whose clip does not."""

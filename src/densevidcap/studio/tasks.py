@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from densevidcap.data.clip import Limits, open_clip
+from densevidcap.data.clip import open_clip
+from densevidcap.data.limits import Limits
 from densevidcap.errors import ClipTooLargeError
 from densevidcap.export import save
 from densevidcap.export.report.footage import EMBEDDED

@@ -6,13 +6,13 @@ import json
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path, PureWindowsPath
-from typing import NoReturn
 
 import anyio
 
 from densevidcap.errors import ClipTooLargeError, CorpusError
 from densevidcap.export.json_file import UNSOUND, from_dict, to_dict
 from densevidcap.export.lines import one_line
+from densevidcap.intake import parse_json
 from densevidcap.records import DenseCaptions
 from densevidcap.studio.limits import StudioLimits
 
@@ -74,7 +74,7 @@ def count_captions(data: bytes) -> int:
 def parse_captions(data: bytes, most: int) -> DenseCaptions:
     """Captions in JSON by an unknown hand, that can be sent out again."""
     try:
-        content = json.loads(data, parse_constant=_refuse_constant)
+        content = parse_json(data, finite=True)
         if len(content["captions"]) > most:
             raise ManyCaptionsError
         captions = from_dict(content)
@@ -82,7 +82,3 @@ def parse_captions(data: bytes, most: int) -> DenseCaptions:
     except UNSOUND:
         raise CorpusError("not captions as densevidcap writes them; choose its .json") from None
     return captions
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from densevidcap.data.clip import open_clip
+from densevidcap.data.failures import naming
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import ClipError
@@ -46,7 +47,9 @@ def describe_clips(
     described = {}
     for record in records:
         try:
-            analysis = model.analyse(open_clip(str(record.source)), AnalysisOptions(per_shot=False))
+            with naming(record.id):
+                clip = open_clip(str(record.source))
+                analysis = model.analyse(clip, AnalysisOptions(per_shot=False))
         except ClipError:
             continue
         finally:

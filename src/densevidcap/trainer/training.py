@@ -60,6 +60,7 @@ class ModelTraining:
         hashes = {f"initial {name}": hash_file(f / WEIGHTS) for name, f in self.initial.items()}
         data = {"corpus": corpus.fingerprint(), **hashes}
         claim_folder(out, data, asdict(recipe), ("words", "sentences", "evaluator"))
+        self._fail_fast = False
         self.left_out: dict[str, str] = read_json_or_none(self._run / LEFT_OUT) or {}
         self.costs: dict[str, dict[str, float]] = read_json_or_none(self._run / COSTS) or {}
 
@@ -92,8 +93,12 @@ class ModelTraining:
             start = folder
 
     @alone
-    def train(self, watcher: Watcher) -> dict[str, Any]:
-        """Run the stages that are not done; returns the model's card."""
+    def train(self, watcher: Watcher, fail_fast: bool = False) -> dict[str, Any]:
+        """Run the stages that are not done; returns the model's card.
+
+        A clip that cannot be read is left out, or with `fail_fast` ends the training.
+        """
+        self._fail_fast = fail_fast
         write_manifest(self._manifest, self.corpus.records)
         self._name(self.left_out, watcher)
         stages = self.list_stages()
@@ -132,7 +137,7 @@ class ModelTraining:
     ) -> str:
         fit = WordsFit(self._manifest, self._lexicon, recipe, folder, start)
         advance = watcher.count("reading clips", len(fit.clips))
-        self._leave_out(fit.read_clips(self._cache, advance), watcher)
+        self._leave_out(fit.read_clips(self._cache, advance, self._fail_fast), watcher)
         return _describe(fit.train(watcher))
 
     def _fit_sentences(self, watcher: Watcher) -> str:
@@ -185,7 +190,7 @@ class ModelTraining:
     def _read_views(self, fit: ViewedCorpus, watcher: Watcher) -> None:
         read = watcher.count("reading clips", len(fit.clips))
         viewed = watcher.count("finding region-sequences", len(fit.clips))
-        self._leave_out(fit.read_clips(self._cache, read, viewed), watcher)
+        self._leave_out(fit.read_clips(self._cache, read, viewed, self._fail_fast), watcher)
 
     def _leave_out(self, failures: Mapping[str, str], watcher: Watcher) -> None:
         """Name each clip once, however many stages fail to read it."""
