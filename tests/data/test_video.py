@@ -56,12 +56,12 @@ def test_chosen_frames_equal_streamed_ones(name: str, tmp_path: Path) -> None:
 
 
 def write_picture(path: Path, picture: UInt8Array, title: str = "") -> Path:
-    """A video of one frame, without loss but for the change of colour space."""
+    """A video of one frame, without loss but for the usual space of colours."""
     with av.open(str(path), "w") as container:
         container.metadata["title"] = title
         stream = container.add_stream("ffv1", rate=10)
         stream.height, stream.width = picture.shape[:2]
-        stream.pix_fmt = "yuv444p"
+        stream.pix_fmt = "yuv420p"
         container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
         container.mux(stream.encode())
     return path
@@ -78,13 +78,14 @@ def test_a_title_need_not_be_utf_8(tmp_path: Path) -> None:
 def test_colours_are_those_of_the_picture(tmp_path: Path) -> None:
     """Scaled down, a video must look to a network as the same picture does in a file."""
     rng = np.random.default_rng(0)
-    small = Image.fromarray(rng.integers(0, 256, (12, 16, 3), np.uint8))
+    small = Image.fromarray(rng.integers(0, 256, (6, 8, 3), np.uint8))
     picture = small.resize((256, 192), Image.Resampling.BICUBIC)
     clip = open_clip(write_picture(tmp_path / "clip.mkv", np.asarray(picture)))
-    _, shown = next(clip.stream((64, 48)))
-    difference = shown.astype(int) - picture.resize((64, 48), Image.Resampling.BICUBIC)
-    assert abs(difference.mean()) < 0.1
-    assert np.abs(difference).max() <= 3
+    for size in (64, 48), (256, 192):
+        _, shown = next(clip.stream(size))
+        difference = shown.astype(int) - picture.resize(size, Image.Resampling.BICUBIC)
+        assert abs(difference.mean()) < 0.2
+        assert np.abs(difference).max() <= 3
 
 
 def test_variable_frame_rate(tmp_path: Path) -> None:
