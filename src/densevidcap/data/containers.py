@@ -19,4 +19,5 @@ _KEYWORDS: dict[str, Any] = (
 
 
 def open_container(extent: Extent) -> InputContainer:
-    return av.open(extent.url, "r", options=_PROTOCOLS, **_KEYWORDS)
+    container: InputContainer = av.open(extent.url, "r", options=_PROTOCOLS, **_KEYWORDS)
+    return container
