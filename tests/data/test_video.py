@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -14,6 +15,7 @@ from densevidcap.data.limits import Limits
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.timeline import WORTH_A_SEEK
 from densevidcap.errors import ClipError, DenseVidCapWarning
+from densevidcap.records import UInt8Array
 
 CODECS = {
     "h264.mp4": ("libx264", {"g": "12"}),
@@ -52,6 +54,39 @@ def test_chosen_frames_equal_streamed_ones(name: str, tmp_path: Path) -> None:
     for index, (seconds, image) in zip(chosen, clip.pick(chosen, (32, 32)), strict=True):
         assert seconds == streamed[index][0]
         np.testing.assert_array_equal(image, streamed[index][1])
+
+
+def write_picture(path: Path, picture: UInt8Array, title: str = "") -> Path:
+    """A video of one frame, without loss but for the usual space of colours."""
+    with av.open(str(path), "w") as container:
+        container.metadata["title"] = title
+        stream = container.add_stream("ffv1", rate=10)
+        stream.height, stream.width = picture.shape[:2]
+        stream.pix_fmt = "yuv420p"
+        container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode())
+    return path
+
+
+def test_a_title_need_not_be_utf_8(tmp_path: Path) -> None:
+    path = write_picture(tmp_path / "clip.mkv", paint(1, 2), "Le soleil se couche")
+    data = path.read_bytes()
+    assert b"Le soleil" in data
+    path.write_bytes(data.replace(b"Le soleil", b"L'\xe9t\xe9 est"))
+    assert len(list(open_clip(path).stream())) == 1
+
+
+def test_colours_are_those_of_the_picture(tmp_path: Path) -> None:
+    """Scaled down, a video must look to a network as the same picture does in a file."""
+    rng = np.random.default_rng(0)
+    small = Image.fromarray(rng.integers(0, 256, (6, 8, 3), np.uint8))
+    picture = small.resize((256, 192), Image.Resampling.BICUBIC)
+    clip = open_clip(write_picture(tmp_path / "clip.mkv", np.asarray(picture)))
+    for size in (64, 48), (256, 192):
+        _, shown = next(clip.stream(size))
+        difference = shown.astype(int) - picture.resize(size, Image.Resampling.BICUBIC)
+        assert abs(difference.mean()) < 0.2
+        assert np.abs(difference).max() <= 3
 
 
 def test_variable_frame_rate(tmp_path: Path) -> None:

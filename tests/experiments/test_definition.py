@@ -8,26 +8,25 @@ import pytest
 
 from densevidcap.errors import ModelError
 from densevidcap.experiments.bench import RECIPES
-from densevidcap.experiments.definition import Experiment
+from densevidcap.experiments.definition import DEFINITIONS, Experiment
 from densevidcap.language.fitting import SentencesRecipe
 from densevidcap.lexical.fitting import WordsRecipe
 
-FOLDER = Path(__file__).parents[2] / "experiments"
 TABLES = [f"table{number}" for number in range(1, 6)]
 ABOUT = '[about]\ntitle = "A table"\nkind = "single"\n'
 
 
 @pytest.mark.parametrize("name", [*TABLES, "diversity", "loss"])
 def test_the_papers_tables_can_be_read_with_all_their_recipes(name: str) -> None:
-    experiment = Experiment.read(FOLDER / f"{name}.toml")
+    experiment = Experiment.read(DEFINITIONS / f"{name}.toml")
     assert experiment.name == name
     if experiment.about.kind == "single":
         for row in experiment.rows:
             assert len(row.paper) in (0, 4)
             if row.words:
-                WordsRecipe.read(FOLDER / RECIPES / f"{row.words}.toml")
+                WordsRecipe.read(DEFINITIONS / RECIPES / f"{row.words}.toml")
             if row.system not in ("", "model", "human"):
-                SentencesRecipe.read(FOLDER / RECIPES / f"{row.system}.toml")
+                SentencesRecipe.read(DEFINITIONS / RECIPES / f"{row.system}.toml")
 
 
 @pytest.mark.parametrize(

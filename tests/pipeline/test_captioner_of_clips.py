@@ -68,6 +68,17 @@ def test_a_whole_clip_keeps_the_lexicon(model: DenseCaptioner, tmp_path: Path) -
     assert segment.quality.tolist() == sorted(segment.quality.tolist(), reverse=True)
 
 
+def test_all_frames_that_are_asked_for_are_looked_at(model: DenseCaptioner, tmp_path: Path) -> None:
+    """Not the first one alone: a clip that goes on otherwise has other words there."""
+    (segment,) = model.analyse(open_clip(write_video(tmp_path / "talk.mp4", 20)), FEW).segments
+    assert segment.times == pytest.approx([0.3, 1.0, 1.6], abs=0.11)
+    assert segment.probabilities.shape[0] == segment.paths.shape[1] == FEW.frames
+    seen = {frame.tobytes() for frame in segment.probabilities}
+    assert len(seen) == FEW.frames
+    (usual,) = model.analyse(open_clip(write_video(tmp_path / "long.mp4", 100))).segments
+    assert len(usual.times) == AnalysisOptions().frames == 30
+
+
 def test_a_single_picture_has_captions(model: DenseCaptioner, tmp_path: Path) -> None:
     captions = model.caption(write_folder(tmp_path / "one", 1), k=2, options=FEW)
     assert captions.duration == 1.0

@@ -23,7 +23,7 @@ from densevidcap.records import UInt8Array
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs a browser: apt-get install chromium"
+    CHROMIUM is None, reason="no browser; to install one and run them: make browser test"
 )
 PATIENCE = 20
 """Seconds for anything that the page does."""

@@ -28,7 +28,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--out", type=_PATH, required=True, help="Folder of runs: rivals and results.")
 @click.option("--cache", type=_PATH, help="Folder for features.  [default: cache in --out]")
 @click.option(
-    "--definitions", type=_PATH, default=Path("experiments"), show_default=True, help="Of tables."
+    "--definitions", type=_PATH, help="Folder of tables of your own.  [default: the paper's]"
 )
 @click.option("--report", type=_PATH, help="Write results.md and its pictures into this folder.")
 @OVERWRITE
@@ -39,11 +39,11 @@ def command(
     model: Path | None,
     out: Path,
     cache: Path | None,
-    definitions: Path,
+    definitions: Path | None,
     report: Path | None,
     overwrite: bool,
 ) -> None:
-    """Run experiments such as table1, each defined by a file of experiments/.
+    """Run experiments such as table1, each defined by a TOML file.
 
     Rivals that --out holds already are not trained again, and one that was cut off goes on.
     Each writes its results.json there, over an earlier one only with --overwrite. Without names,
@@ -51,6 +51,7 @@ def command(
     """
     from densevidcap.artefacts import BUNDLED
     from densevidcap.experiments.bench import Places
+    from densevidcap.experiments.definition import DEFINITIONS
     from densevidcap.experiments.report import PAGE, write_report, write_section
     from densevidcap.experiments.results import RESULTS
     from densevidcap.experiments.run import run_experiment
@@ -63,7 +64,12 @@ def command(
         if data is None:
             raise click.UsageError("Missing option '--data': experiments need clips.")
         places = Places(
-            definitions, data, captions or data, model or BUNDLED, cache or out / "cache", out
+            definitions or DEFINITIONS,
+            data,
+            captions or data,
+            model or BUNDLED,
+            cache or out / "cache",
+            out,
         )
         for name in names:
             with _open_progress() as progress, keeping(lambda: GOING_ON):

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-import av
 import numpy as np
 from av.container import InputContainer
 from av.error import FFmpegError
 from av.packet import Packet
 from av.stream import Disposition
 from av.video.frame import VideoFrame
-from av.video.reformatter import Interpolation, VideoReformatter
+from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 from PIL import Image
 
 from densevidcap.data.clip import Clip, ClipInfo, Size
+from densevidcap.data.containers import open_container
 from densevidcap.data.extent import Extent
 from densevidcap.data.images import lay_on_white, to_array
 from densevidcap.data.limits import Limits
@@ -31,10 +31,6 @@ from densevidcap.data.sound import read_sound
 from densevidcap.data.timeline import Run, Timeline, read_timeline
 from densevidcap.errors import ClipError, DenseVidCapWarning
 from densevidcap.records import FloatArray, TimeArray, UInt8Array
-
-# A playlist or a script that poses as a video must not make us fetch or wait for what it names.
-_PLAYLISTS = {"avisynth", "concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp"}
-_FORMATS = ",".join(sorted({n for f in av.formats_available for n in f.split(",")} - _PLAYLISTS))
 
 # Formats with an index of keyframes; in others a seek only guesses where a time lies.
 _SEEKABLE = frozenset({"matroska,webm", "mov,mp4,m4a,3gp,3g2,mj2"})
@@ -46,22 +42,10 @@ _WAITING = 2
 """Decoded frames that wait to be converted."""
 
 # The filter that images get, converting and scaling at once. Without the last three flags
-# colours are off by one or two levels, which would set videos apart from images.
-_BICUBIC = int(
-    Interpolation.BICUBIC
-    | Interpolation.ACCURATE_RND
-    | Interpolation.FULL_CHR_H_INT
-    | Interpolation.FULL_CHR_H_INP
-)
-
-
-def reading_options(limits: Limits) -> dict[str, str]:
-    """How FFmpeg opens a file of unknown origin, and decodes its first frames to know it."""
-    return {
-        "protocol_whitelist": "file,subfile",
-        "format_whitelist": _FORMATS,
-        "max_pixels": str(limits.max_pixels),
-    }
+# colours are off by one or two levels, which would set videos apart from images. FFmpeg's own
+# numbers, because PyAV knows the last three by name only from 18 on.
+_BICUBIC = 0x4 | 0x40000 | 0x2000 | 0x4000
+"""BICUBIC, ACCURATE_RND, FULL_CHR_H_INT, FULL_CHR_H_INP."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +111,7 @@ class VideoClip(Clip):
     @contextmanager
     def _open(self) -> Iterator[InputContainer]:
         try:
-            with av.open(
-                self.extent.url,
-                "r",
-                options=reading_options(self.limits),
-                metadata_errors="replace",
-            ) as container:
+            with open_container(self.extent, self.limits) as container:
                 yield container
         except FFmpegError as error:
             raise ClipError(

@@ -1,1 +1,1 @@
-"""The paper's tables and figures, each from one file of experiments/ by one command."""
+"""The paper's tables and figures, each from one file of definitions/ by one command."""

@@ -40,7 +40,7 @@ class Places:
     """All that a user names."""
 
     definitions: Path
-    """The folder experiments/."""
+    """A folder such as definitions/."""
     data: Path
     """The manifest."""
     captions: Path

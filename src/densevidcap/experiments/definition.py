@@ -1,4 +1,4 @@
-"""What an experiment compares: a file of experiments/, with the paper's figures in it."""
+"""What an experiment compares: a file of definitions/, with the paper's figures in it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from densevidcap.errors import ModelError
 Kind = Literal["single", "dense", "diversity", "loss"]
 Known = Literal["nothing", "predicted", "given"]
 """What a captioner is told of a clip's category."""
+
+DEFINITIONS = Path(__file__).parent / "definitions"
+"""Those of the paper's tables and figures."""
 
 Options = TypeVar("Options")
 
@@ -35,7 +38,7 @@ class Row:
 
     name: str
     system: str = ""
-    """A recipe of experiments/ablation, "model" for the one that is given, "human" for people; or
+    """A recipe of definitions/ablation, "model" for the one that is given, "human" for people; or
     the order of sentences, or what is clustered, as the kind of experiment has them."""
     words: str = ""
     """The recipe of the Lexical-FCN below it; empty for that of the model."""

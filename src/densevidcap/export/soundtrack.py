@@ -19,8 +19,8 @@ from av.error import FFmpegError
 from av.packet import Packet
 from av.video.stream import VideoStream
 
+from densevidcap.data.containers import open_container
 from densevidcap.data.video import VideoClip
-from densevidcap.export.source import open_source
 from densevidcap.files import replacing
 
 RATE = 48_000
@@ -37,7 +37,7 @@ def add_sound(silent: Path, clip: VideoClip, path: Path) -> None:
     with (
         replacing(path) as temporary,
         av.open(str(silent)) as pictures,
-        open_source(clip) as source,
+        open_container(clip.extent, clip.limits) as source,
         # The index first, so that a browser can start before it has everything.
         av.open(str(temporary), "w", format="mp4", options={"movflags": "faststart"}) as film,
     ):

@@ -13,10 +13,10 @@ from PIL import Image
 
 from densevidcap.artefacts import hash_file
 from densevidcap.data.clip import Clip
+from densevidcap.data.containers import open_container
 from densevidcap.data.video import VideoClip
 from densevidcap.drawing.video import fit_video
 from densevidcap.export.film import write_film
-from densevidcap.export.source import open_source
 from densevidcap.files import workspace, writing
 
 EMBEDDED = 20 * 2**20
@@ -64,7 +64,7 @@ def is_played(clip: VideoClip) -> bool:
     _, codecs = PLAYED.get(clip.extent.path.suffix.lower(), ("", set()))
     if not codecs or clip.extent.size is not None:
         return False
-    with open_source(clip) as container:
+    with open_container(clip.extent, clip.limits) as container:
         stream = container.streams.best("video")
         return (
             isinstance(stream, VideoStream)
