@@ -20,7 +20,7 @@ import torch
 import densevidcap
 from benchmarks.decode import write_film
 from densevidcap.data.clip import open_clip
-from densevidcap.lexical.backbones.resnet import ResNet50
+from densevidcap.models.backbones.resnet import ResNet50
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.captions import choose_captions
 

@@ -18,7 +18,7 @@ from av.video.frame import VideoFrame
 from PIL import Image
 
 from densevidcap.data.clip import open_clip
-from densevidcap.records import UInt8Array
+from densevidcap.types import UInt8Array
 
 SIZE = (320, 320)
 FRAMES = 30

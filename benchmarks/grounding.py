@@ -28,21 +28,20 @@ from rich.table import Column, Table
 from densevidcap.data.lexicon import Lexicon, build_lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.lexical.backbones.weights import load_imagenet
-from densevidcap.lexical.encoder import EncoderOptions
-from densevidcap.lexical.fcn import HeadOptions, LexicalFCN
-from densevidcap.lexical.features import FeatureCache, cache_features
-from densevidcap.lexical.learning import Paradigm, WordOptions, WordTask
-from densevidcap.records import FrameGrid
-from densevidcap.testworld import FRAME_RATE, World, WorldClip, write_world
-from densevidcap.testworld.words import (
+from densevidcap.examples import FRAME_RATE, World, WorldClip, write_world
+from densevidcap.examples.words import (
     COLOUR_WORDS,
     FUNCTION_WORDS,
     KIND_WORDS,
     MOTION_PHRASES,
     TEXTURE_WORDS,
 )
-from densevidcap.training import Run, TrainingOptions
+from densevidcap.models.backbones.weights import load_imagenet
+from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.train.feature_cache import FeatureCache, cache_features
+from densevidcap.train.loop import Run, TrainingOptions
+from densevidcap.train.words import Paradigm, WordOptions, WordTask
+from densevidcap.types import FrameGrid
 
 WORLD = World(size=320, frames=6)
 CLIPS = 300

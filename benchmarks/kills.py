@@ -21,10 +21,10 @@ from tempfile import TemporaryDirectory, TemporaryFile
 import av
 from tests.data.made_clips import tone, write_video
 from tests.pipeline.small_model import write_model
-from tests.trainer.tiny_recipe import write_recipe, write_table
+from tests.train.tiny_recipe import write_recipe, write_table
 
-from densevidcap.artefacts import WEIGHTS
 from densevidcap.files import WORKSPACE
+from densevidcap.model_folder import WEIGHTS
 
 KILLS = 50
 """Of each verb."""

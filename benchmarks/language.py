@@ -11,10 +11,10 @@ import torch
 
 from benchmarks.regions import measure
 from densevidcap.data.text import Vocabulary
-from densevidcap.language.beams import BeamOptions, search
-from densevidcap.language.captioner import Captioner, CaptionerOptions
-from densevidcap.language.decoder import State
-from densevidcap.language.streams import Streams
+from densevidcap.decoding.generate import BeamOptions, search
+from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.models.decoders import State
+from densevidcap.models.streams import Streams
 
 SEQUENCES, FRAMES, WORDS = 10, 8, 8000
 OPTIONS = BeamOptions(width=5, max_length=20, no_repeat_ngram=0)
@@ -37,26 +37,28 @@ def run() -> None:
         print(f"  {name}: {elapsed:.2f} s, {of_cpu:.2f} s of CPU, {times:.1f} times as long")
 
 
-def make_captioner() -> Captioner:
+def make_captioner() -> CaptionModel:
     """Untrained, so that no sentence ends before its last word: the longest search there is."""
     torch.manual_seed(0)
-    vocabulary = Vocabulary(f"word{number}" for number in range(WORDS - len(Vocabulary.SIGNS)))
-    captioner = Captioner(vocabulary, CaptionerOptions())
+    vocabulary = Vocabulary(
+        f"word{number}" for number in range(WORDS - len(Vocabulary.SPECIAL_TOKENS))
+    )
+    captioner = CaptionModel(vocabulary, CaptionModelOptions())
     # Words that differ clearly, lest rounding decides between equals.
     torch.nn.init.normal_(captioner.words.weight, std=0.3)
     return captioner.eval()
 
 
 def make_streams() -> Streams:
-    regions = torch.rand(SEQUENCES, FRAMES, CaptionerOptions().frame_streams["regions"])
+    regions = torch.rand(SEQUENCES, FRAMES, CaptionModelOptions().frame_streams["regions"])
     return Streams({"regions": regions}, {}, torch.full((SEQUENCES,), FRAMES))
 
 
-def search_at_once(captioner: Captioner, streams: Streams) -> list[list[tuple[int, ...]]]:
+def search_at_once(captioner: CaptionModel, streams: Streams) -> list[list[tuple[int, ...]]]:
     return [[one.words for one in found] for found in search(captioner, streams, OPTIONS)]
 
 
-def search_by_sequence(captioner: Captioner, streams: Streams) -> list[list[tuple[int, ...]]]:
+def search_by_sequence(captioner: CaptionModel, streams: Streams) -> list[list[tuple[int, ...]]]:
     rows = [streams.select(slice(row, row + 1)) for row in range(SEQUENCES)]
     return [found for row in rows for found in search_at_once(captioner, row)]
 
@@ -69,7 +71,7 @@ class Beam(NamedTuple):
 
 
 @torch.inference_mode()
-def search_by_beam(captioner: Captioner, streams: Streams) -> list[list[tuple[int, ...]]]:
+def search_by_beam(captioner: CaptionModel, streams: Streams) -> list[list[tuple[int, ...]]]:
     """The literal search: one beginning of one sequence at a time."""
     found = []
     for row in range(SEQUENCES):
@@ -82,7 +84,7 @@ def search_by_beam(captioner: Captioner, streams: Streams) -> list[list[tuple[in
     return found
 
 
-def extend(captioner: Captioner, beam: Beam) -> Iterator[Beam]:
+def extend(captioner: CaptionModel, beam: Beam) -> Iterator[Beam]:
     """The beam with each of the best words after it, or as it is if it has ended."""
     last, length = beam.words[-1], len(beam.words)
     if last == Vocabulary.EOS:

@@ -13,9 +13,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from densevidcap.records import FloatArray, FrameGrid, Grid
 from densevidcap.regions import SequenceOptions, generate_sequences
 from densevidcap.regions.objectives import SMOOTHING
+from densevidcap.types import FloatArray, FrameGrid, Grid
 
 SEQUENCES, WEIGHTS = SequenceOptions().k, SequenceOptions().weights
 SWEEPS = {

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.progress import track
 
 from densevidcap.data.manifest import read_manifest
-from densevidcap.evaluation import METRICS, CaptionScores, score_many
-from densevidcap.evaluation.coco import import_coco
+from densevidcap.metrics import METRICS, CaptionScores, score_many
+from densevidcap.metrics.coco import import_coco
 
 VIDEOS, SETS = 10, 200
 """A set's videos, and how many sets share them, since each change of them starts METEOR anew."""

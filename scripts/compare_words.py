@@ -16,17 +16,16 @@ import click
 import numpy as np
 import torch
 
-from densevidcap.artefacts import write_json
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.lexical.backbones.weights import load_imagenet
-from densevidcap.lexical.encoder import EncoderOptions
-from densevidcap.lexical.fcn import HeadOptions, LexicalFCN
-from densevidcap.lexical.features import FeatureCache, cache_features, gather
-from densevidcap.lexical.learning import WordOptions, WordTask
-from densevidcap.lexical.measures import detect, region_likeness
-from densevidcap.training import Run, TrainingOptions
+from densevidcap.metrics.detection import detect, region_similarity
+from densevidcap.model_folder import write_json
+from densevidcap.models.backbones.weights import load_imagenet
+from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.train.feature_cache import FeatureCache, cache_features, gather
+from densevidcap.train.loop import Run, TrainingOptions
+from densevidcap.train.words import WordOptions, WordTask
 
 Variant = tuple[EncoderOptions, HeadOptions, WordOptions]
 
@@ -75,7 +74,7 @@ def describe_regions(task: WordTask) -> dict[str, float]:
             words = torch.sigmoid(task.model.head(regions))[..., frequent]
             # How far the strongest of a frame's regions stands above their mean.
             shares.append((words.amax(dim=1) / words.mean(dim=1)).mean().item())
-    alike, corners = region_likeness(np.concatenate(features))
+    alike, corners = region_similarity(np.concatenate(features))
     return {"alike": alike, "corners": corners, "peak": float(np.mean(shares))}
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from densevidcap.data.manifest import read_manifest
-from densevidcap.drawing.layout import choose_evenly
-from densevidcap.evaluation.sentence_files import read_predictions
+from densevidcap.metrics.sentence_files import read_predictions
+from densevidcap.viz.canvas import choose_evenly
 
 
 @click.command()

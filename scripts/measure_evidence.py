@@ -16,16 +16,15 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from densevidcap.data.content import list_content_words
+from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.fits import HELD_OUT
-from densevidcap.language.choosing import ChoiceOptions
-from densevidcap.lexical.features import cache_features
+from densevidcap.decoding.select import ChoiceOptions
 from densevidcap.pipeline.analysis import Segment
 from densevidcap.pipeline.captioner import DenseCaptioner
-from densevidcap.pipeline.captions import choose_from
-from densevidcap.pipeline.evidence import find_evidence
+from densevidcap.pipeline.captions import choose_from, find_evidence
+from densevidcap.train.feature_cache import cache_features
+from densevidcap.train.run import HELD_OUT
 
 LEVELS = (0.05, 0.1, 0.2)
 """Probabilities from which on a word has evidence."""

@@ -25,20 +25,18 @@ from rich.progress import track
 
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.evaluation.captions import CaptionScorer
-from densevidcap.evaluation.dense import PAPER_METRICS
-from densevidcap.fits import HELD_OUT
-from densevidcap.language.affinity import find_special
-from densevidcap.language.beams import BeamOptions
-from densevidcap.language.choosing import Choice, ChoiceOptions, choose
-from densevidcap.language.describer import Candidate, Describer
-from densevidcap.language.views import ClipView, view_clip
-from densevidcap.lexical.features import cache_features
-from densevidcap.pipeline.candidates import Shortlist
+from densevidcap.decoding.generate import BeamOptions
+from densevidcap.decoding.select import Choice, ChoiceOptions, choose, find_special
+from densevidcap.metrics.captions import CaptionScorer
+from densevidcap.metrics.dense import PAPER_METRICS
+from densevidcap.models.streams import ClipView, view_clip
 from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
-from densevidcap.records import FloatArray, FrameGrid, RegionSequence
+from densevidcap.pipeline.generator import Candidate, CaptionGenerator, Shortlist
 from densevidcap.regions import SequenceOptions, generate_sequences
 from densevidcap.regions.objectives import IndexArray
+from densevidcap.train.feature_cache import cache_features
+from densevidcap.train.run import HELD_OUT
+from densevidcap.types import FloatArray, FrameGrid, RegionSequence
 
 LEAST_FRAMES = 4
 """Of a clip whose frames are halved."""
@@ -133,7 +131,7 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
             print(name, ", ".join(f"{m} {100 * overall[m]:.1f}" for m in PAPER_METRICS))
 
 
-def say_first(describer: Describer, view: ClipView) -> str:
+def say_first(describer: CaptionGenerator, view: ClipView) -> str:
     found = describer.propose(view, BeamOptions(), sequences=[0])
     return describer.say(max(found, key=lambda candidate: candidate.score).words)
 
@@ -146,7 +144,7 @@ def swap_regions(view: ClipView, other: ClipView) -> ClipView:
     return replace(view, features=strange - strange.mean(axis=1, keepdims=True) + mean)
 
 
-def find_best(describer: Describer, view: ClipView) -> list[tuple[int, ...]]:
+def find_best(describer: CaptionGenerator, view: ClipView) -> list[tuple[int, ...]]:
     """Each sequence's best sentence."""
     best: dict[int, Candidate] = {}
     for candidate in describer.propose(view, BeamOptions()):

@@ -17,9 +17,9 @@ from rich.table import Table
 
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import read_manifest
-from densevidcap.lexical.fcn import LexicalFCN
-from densevidcap.lexical.measures import average_precision, detect, region_likeness
-from densevidcap.lexical.words import score_clip
+from densevidcap.metrics.detection import average_precision, detect, region_similarity
+from densevidcap.models.word_detector import LexicalFCN
+from densevidcap.regions.words import score_clip
 
 FREQUENT = 200
 
@@ -65,7 +65,7 @@ def main(folder: Path, manifest: Path, split: str) -> None:
         table.add_row(name, *(f"{100 * figure:.2f}" for figure in figures))
     table.add_row("chance", f"{100 * labels[:, :FREQUENT].mean():.2f}")
     Console().print(table)
-    alike, corners = region_likeness(np.concatenate(features))
+    alike, corners = region_similarity(np.concatenate(features))
     print(f"regions of a frame: centred cosine {alike:.2f}, opposite corners {corners:.2f};")
     print(f"a word's best region stands at {np.mean(peaks):.2f} times the mean of the frame's")
 

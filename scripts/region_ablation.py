@@ -18,8 +18,8 @@ from rich.table import Column, Table
 
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.lexical.fcn import LexicalFCN
-from densevidcap.lexical.features import FeatureCache, cache_features
+from densevidcap.metrics.region_metrics import Quality, measure_quality
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.regions import (
     EQUAL_WEIGHTS,
     CaptionedClip,
@@ -28,7 +28,7 @@ from densevidcap.regions import (
     generate_sequences,
     learn_weights,
 )
-from densevidcap.regions.measures import Quality, measure_quality
+from densevidcap.train.feature_cache import FeatureCache, cache_features
 
 
 class CachedClips(Collection[CaptionedClip]):

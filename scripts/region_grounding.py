@@ -18,7 +18,8 @@ from rich.progress import track
 from rich.table import Column, Table
 
 from densevidcap.data.lexicon import Lexicon, build_lexicon
-from densevidcap.records import Box, FrameGrid, Grid, RegionSequence
+from densevidcap.examples import World, WorldClip
+from densevidcap.metrics.region_metrics import measure_following
 from densevidcap.regions import (
     EQUAL_WEIGHTS,
     CaptionedClip,
@@ -27,8 +28,7 @@ from densevidcap.regions import (
     generate_sequences,
     learn_weights,
 )
-from densevidcap.regions.measures import measure_following
-from densevidcap.testworld import World, WorldClip
+from densevidcap.types import Box, FrameGrid, Grid, RegionSequence
 
 Generator = Callable[[FrameGrid], list[RegionSequence]]
 
@@ -131,7 +131,7 @@ def _shared(one: Box, other: Box) -> float:
 @click.option("--k", default=10, show_default=True, help="Region-sequences of a clip.")
 def main(model: Path | None, clips: int, seed: int, k: int) -> None:
     if model:
-        from densevidcap.lexical.fcn import LexicalFCN
+        from densevidcap.models.word_detector import LexicalFCN
 
         fcn = LexicalFCN.load(model)
         lexicon, size = fcn.lexicon, fcn.encoder.options.size

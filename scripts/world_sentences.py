@@ -23,29 +23,26 @@ from densevidcap.data.lexicon import build_lexicon
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import tokenise
-from densevidcap.fits import AboutOptions
-from densevidcap.language.beams import BeamOptions
-from densevidcap.language.captioner import CaptionerOptions
-from densevidcap.language.describer import Describer
-from densevidcap.language.fitting import SentencesFit, SentencesRecipe
-from densevidcap.language.learning import SentenceOptions
-from densevidcap.language.library import LibraryOptions
-from densevidcap.language.views import ClipView, StreamOptions, view_clip
-from densevidcap.lexical.encoder import EncoderOptions
-from densevidcap.lexical.fcn import HeadOptions, LexicalFCN
-from densevidcap.lexical.fitting import StartOptions, WordsFit, WordsRecipe
-from densevidcap.lexical.learning import WordOptions
-from densevidcap.regions import SequenceOptions, generate_sequences
-from densevidcap.regions.measures import measure_following
-from densevidcap.testworld import World, WorldClip, write_world
-from densevidcap.testworld.words import (
+from densevidcap.decoding.generate import BeamOptions
+from densevidcap.examples import World, WorldClip, write_world
+from densevidcap.examples.words import (
     COLOUR_WORDS,
     FUNCTION_WORDS,
     KIND_WORDS,
     MOTION_PHRASES,
     TEXTURE_WORDS,
 )
-from densevidcap.training import Silence, TrainingOptions
+from densevidcap.metrics.region_metrics import measure_following
+from densevidcap.models.captioner import CaptionModelOptions
+from densevidcap.models.streams import ClipView, StreamOptions, view_clip
+from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.pipeline.generator import CaptionGenerator
+from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.train.loop import Silence, TrainingOptions
+from densevidcap.train.run import AboutOptions
+from densevidcap.train.sentences import SentenceOptions, SentencesFit, SentencesRecipe
+from densevidcap.train.view_cache import ViewOptions
+from densevidcap.train.words import StartOptions, WordOptions, WordsFit, WordsRecipe
 
 SIZE, FRAMES = 320, 6
 SAMPLING = Sampling(frames=FRAMES)
@@ -58,7 +55,7 @@ WORDS = WordsRecipe(
     TrainingOptions(epochs=30, learning_rate=2e-3, average=0.95),
     AboutOptions(),
 )
-LIBRARY = LibraryOptions()
+LIBRARY = ViewOptions()
 PLAIN = StreamOptions(("regions",), ())
 
 
@@ -67,14 +64,14 @@ class Way:
     """What a captioner sees, and how sentences are given to the sequences it learns from."""
 
     streams: StreamOptions
-    library: LibraryOptions
+    library: ViewOptions
 
     @property
     def recipe(self) -> SentencesRecipe:
         return SentencesRecipe(
             SAMPLING,
             self.streams,
-            CaptionerOptions(hidden=128, embedding=64, dropout=0.3),
+            CaptionModelOptions(hidden=128, embedding=64, dropout=0.3),
             self.library,
             SentenceOptions(frames=FRAMES),
             TrainingOptions(epochs=40, learning_rate=3e-3, average=0.99),
@@ -136,11 +133,11 @@ def fit_words(manifest: Path, out: Path) -> LexicalFCN:
     return LexicalFCN.load(out)
 
 
-def fit_sentences(manifest: Path, words: Path, way: Way, out: Path) -> Describer:
+def fit_sentences(manifest: Path, words: Path, way: Way, out: Path) -> CaptionGenerator:
     fit = SentencesFit(manifest, words, way.recipe, out)
     assert not fit.read_clips(words / "cache", lambda: None, lambda: None)
     fit.train(Silence())
-    return Describer.load(out)
+    return CaptionGenerator.load(out)
 
 
 def look_at(clip: WorldClip, model: LexicalFCN) -> Tested:
@@ -156,7 +153,7 @@ def look_at(clip: WorldClip, model: LexicalFCN) -> Tested:
     return Tested(view, [thing.kind for thing in clip.things], followed)
 
 
-def name_things(describer: Describer, clip: Tested) -> list[Naming]:
+def name_things(describer: CaptionGenerator, clip: Tested) -> list[Naming]:
     """For the best sentence of each sequence that follows a thing."""
     following = [place for place, kinds in enumerate(clip.followed) if kinds]
     best: dict[int, str] = {}

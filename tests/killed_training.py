@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from safetensors.torch import save_file
-from tests.lexical.small_world import read_corpus
+from tests.models.small_world import read_corpus
 from torch import Tensor
 
-from densevidcap.lexical.learning import WordOptions, WordTask
-from densevidcap.training import Run, TrainingOptions
+from densevidcap.train.loop import Run, TrainingOptions
+from densevidcap.train.words import WordOptions, WordTask
 
 RESULT = "result.safetensors"
 EPOCHS, BATCH, CLIPS = 5, 2, 16

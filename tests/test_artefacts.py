@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from densevidcap.artefacts import (
+from densevidcap.errors import ModelError
+from densevidcap.model_folder import (
     CARD,
     WEIGHTS,
     hash_file,
@@ -18,7 +19,6 @@ from densevidcap.artefacts import (
     read_card,
     save_model,
 )
-from densevidcap.errors import ModelError
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from densevidcap.data.manifest import read_manifest
-from densevidcap.testworld import FRAME_RATE, Thing, World, write_world
-from densevidcap.testworld.words import (
+from densevidcap.examples import FRAME_RATE, Thing, World, write_world
+from densevidcap.examples.words import (
     COLOUR_WORDS,
     FUNCTION_WORDS,
     KIND_WORDS,

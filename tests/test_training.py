@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 from tests.killed_training import RESULT, STEPS, train
-from tests.lexical.small_world import write_corpus
+from tests.models.small_world import write_corpus
 from torch import Tensor, nn
 
 from densevidcap.errors import ModelError
-from densevidcap.training import CHECKPOINT, HISTORY, Run, TrainingOptions, learning_rate_at
+from densevidcap.train.loop import CHECKPOINT, HISTORY, Run, TrainingOptions, learning_rate_at
 
 
 class Line:
@@ -50,7 +50,7 @@ class Line:
         guess: Tensor = self.model(torch.ones(1, 1))
         return {"guess": float(guess.detach())}
 
-    def rate_factors(self) -> dict[str, float]:
+    def lr_multipliers(self) -> dict[str, float]:
         return self.factors
 
 

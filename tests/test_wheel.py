@@ -49,7 +49,7 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None
         if "__pycache__" not in path.parts
     }
     assert held == wanted
-    for name in ("experiments/definitions/table1.toml", "recipes/small/words.toml", "py.typed"):
+    for name in ("repro/definitions/table1.toml", "recipes/small/words.toml", "py.typed"):
         assert f"densevidcap/{name}" in held
 
 
@@ -95,7 +95,7 @@ def test_the_wheel_alone_captions_a_clip(wheel: Path, tmp_path: Path) -> None:
     (written,) = (tmp_path / "said").glob("*.json")
     assert json.loads(written.read_text(encoding="utf-8"))["captions"]
     program = (
-        "from densevidcap.experiments.definition import DEFINITIONS, Experiment;"
+        "from densevidcap.repro.definition import DEFINITIONS, Experiment;"
         "print(Experiment.read(DEFINITIONS / 'table1.toml').name)"
     )
     assert run("python", "-c", program) == "table1\n"

@@ -128,6 +128,6 @@ def _is_folder(path: Path) -> bool:
 
 
 def _is_picture(path: Path) -> bool:
-    from densevidcap.data.images import SUFFIXES
+    from densevidcap.data.pictures import SUFFIXES
 
     return path.suffix.lower() in SUFFIXES

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.data.made_clips import write_video
-from tests.lexical.small_world import TAGS, make_model
+from tests.models.small_world import TAGS, make_model
 
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 

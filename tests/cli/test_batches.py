@@ -9,7 +9,7 @@ import pytest
 from av.error import FFmpegError
 from click.testing import CliRunner, Result
 from tests.data.made_clips import write_video
-from tests.lexical.small_world import make_lexicon, write_corpus
+from tests.models.small_world import make_lexicon, write_corpus
 from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import root

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from densevidcap.cli import root
-from densevidcap.evaluation import METRICS
+from densevidcap.metrics import METRICS
 
 REFERENCES = {
     "v1": ["a man is singing a song", "someone sings"],

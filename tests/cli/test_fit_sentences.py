@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
-from tests.lexical.small_world import make_lexicon, make_model, write_corpus
+from tests.models.small_world import make_lexicon, make_model, write_corpus
 
 from densevidcap.cli import root
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.language.captioner import Captioner
-from densevidcap.language.describer import Describer
-from densevidcap.language.fitting import SentencesRecipe
+from densevidcap.models.captioner import CaptionModel
+from densevidcap.pipeline.generator import CaptionGenerator
+from densevidcap.train.sentences import SentencesRecipe
 
 RECIPE = """
 [sampling]
@@ -70,8 +70,8 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
     result = corpus.fit(out)
     assert result.exit_code == 0, result.output
     assert "epoch 2: loss " in result.stderr
-    assert re.match(rf"{out}: epoch 2, step \d+, loss .*, nats_a_word ", result.stdout)
-    assert Describer.load(out).captioner.options.kind == "s2vt"
+    assert re.match(rf"{out}: epoch 2, step \d+, loss .*, val_loss ", result.stdout)
+    assert CaptionGenerator.load(out).captioner.options.kind == "s2vt"
     card = json.loads((out / "card.json").read_text())
     assert (card["licence"], card["data"]["about"]) == ("Apache-2.0", "the test world")
     assert (card["data"]["clips"], card["data"]["held_out_clips"]) == (8, 1)
@@ -89,7 +89,7 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
 
     assert corpus.fit(out, "--half").exit_code == 0
     assert (out / "weights.safetensors").stat().st_size < 0.6 * len(weights)
-    assert Captioner.load(out).options.kind == "s2vt"
+    assert CaptionModel.load(out).options.kind == "s2vt"
 
     corpus.recipe.write_text(RECIPE.format(kind="bi-s2vt"))
     refused = corpus.fit(out)

@@ -11,17 +11,17 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 from PIL import Image
-from tests.lexical.small_world import make_lexicon, write_corpus
 from tests.limited_disk import limited_files
+from tests.models.small_world import make_lexicon, write_corpus
 
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import ModelError, OutputError
-from densevidcap.fits import hold_run
-from densevidcap.lexical.backbones import build_backbone
-from densevidcap.lexical.fcn import LexicalFCN
-from densevidcap.lexical.fitting import WordsRecipe
+from densevidcap.models.backbones import build_backbone
+from densevidcap.models.word_detector import LexicalFCN
+from densevidcap.train.run import hold_run
+from densevidcap.train.words import WordsRecipe
 
 RECIPE = """
 [sampling]

@@ -18,11 +18,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tests.data.made_clips import write_folder, write_shard, write_video
-from tests.lexical.small_world import TAGS, make_model
+from tests.models.small_world import TAGS, make_model
 
-from densevidcap.artefacts import CARD, WEIGHTS, hash_file
 from densevidcap.cli import main
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
+from densevidcap.model_folder import CARD, WEIGHTS, hash_file
 
 SECONDS = 60
 """Against a hang; each takes a second or two."""

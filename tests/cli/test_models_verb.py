@@ -28,7 +28,7 @@ def test_a_user_s_own(tmp_path: Path) -> None:
     (folder / "card.json").write_text('{"figures": {"CIDEr": 12.5}, "licence": "MIT"}')
     result = run(folder)
     assert "mine" in result.stdout
-    assert "nats_a_word 2.5" in result.stdout
+    assert "val_loss 2.5" in result.stdout
     assert "CIDEr 12.5" in result.stdout
     parts = json.loads(run(folder, "--json").stdout)[str(folder)]
     assert [part["stage"] for part in parts] == ["words", "sentences", "evaluator", "whole"]

@@ -16,7 +16,7 @@ from tests.data.made_clips import write_folder, write_video
 
 from densevidcap.cli import root
 from densevidcap.cli.regions import command
-from densevidcap.regions.optimisers import OPTIMISERS
+from densevidcap.regions.search import OPTIMISERS
 
 SEEN = {"dog", "running", "t-shirt"}
 

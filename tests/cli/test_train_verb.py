@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from tests.limited_disk import limited_files
-from tests.trainer.tiny_recipe import write_recipe, write_table
+from tests.train.tiny_recipe import write_recipe, write_table
 
 import densevidcap
-from densevidcap.artefacts import CARD, WEIGHTS, read_card
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
 from densevidcap.errors import CorpusError, ModelError, OutputError
-from densevidcap.fits import hold_run
+from densevidcap.model_folder import CARD, WEIGHTS, read_card
+from densevidcap.train.run import hold_run
 
 STAGES = ("words", "sentences", "evaluator")
 

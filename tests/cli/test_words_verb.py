@@ -11,7 +11,7 @@ import av
 import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
-from tests.lexical.small_world import TAGS
+from tests.models.small_world import TAGS
 
 from densevidcap.cli import root
 from densevidcap.errors import ModelError

@@ -14,7 +14,7 @@ from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame
 from PIL import Image
 
-from densevidcap.records import FloatArray, UInt8Array
+from densevidcap.types import FloatArray, UInt8Array
 
 Size = tuple[int, int]
 SIZE: Size = (64, 48)

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densevidcap.data.lexicon import FUNCTION_WORDS, Lexicon, LexiconEntry, build_lexicon
-from densevidcap.data.tagging import tag_sentences
+from densevidcap.data.lexicon import (
+    FUNCTION_WORDS,
+    Lexicon,
+    LexiconEntry,
+    build_lexicon,
+    tag_sentences,
+)
 from densevidcap.data.text import tokenise
 from densevidcap.errors import CorpusError
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from densevidcap.data.manifest import ClipRecord
-from densevidcap.data.msrvtt import read_annotations, read_categories, read_shards
-from densevidcap.data.sources import (
+from densevidcap.data.manifest import (
+    ClipRecord,
     attach_sources,
     find_frame_folders,
     find_shard_members,
     find_videos,
 )
+from densevidcap.data.msrvtt import read_annotations, read_categories, read_shards
 from densevidcap.errors import ClipError, CorpusError
 
 ANNOTATIONS = {

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densevidcap.data.sampling import Sampling, Strategy, end_of
-from densevidcap.records import TimeArray
+from densevidcap.types import TimeArray
 
 gaps = st.lists(st.floats(1e-3, 100), min_size=1, max_size=60)
 frame_times = gaps.map(lambda gaps: np.cumsum(gaps) - gaps[0])

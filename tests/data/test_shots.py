@@ -11,7 +11,7 @@ from PIL import Image
 from densevidcap.data.clip import open_clip
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.shots import find_shots
-from densevidcap.records import UInt8Array
+from densevidcap.types import UInt8Array
 
 
 def scene(seed: int, shift: int) -> UInt8Array:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from densevidcap.data.manifest import ClipRecord
-from densevidcap.data.tables import read_table
+from densevidcap.data.table import read_table
 from densevidcap.errors import CorpusError
 
 

@@ -13,9 +13,9 @@ from tests.data.made_clips import brightness, paint, tone, write_gif, write_vide
 from densevidcap.data.clip import open_clip
 from densevidcap.data.limits import Limits
 from densevidcap.data.sampling import Sampling
-from densevidcap.data.timeline import WORTH_A_SEEK
+from densevidcap.data.video import WORTH_A_SEEK
 from densevidcap.errors import ClipError, DenseVidCapWarning
-from densevidcap.records import UInt8Array
+from densevidcap.types import UInt8Array
 
 CODECS = {
     "h264.mp4": ("libx264", {"g": "12"}),

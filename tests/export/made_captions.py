@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from densevidcap.records import Caption, DenseCaptions, Evidence, Grid, RegionSequence
+from densevidcap.types import Caption, DenseCaptions, Evidence, Grid, RegionSequence
 
 GRID = Grid(map_rows=4, map_columns=6, window=2, stride=1)
 """3 x 5 regions."""

@@ -13,10 +13,10 @@ from tests.data.made_clips import paint, tone, write_folder, write_gif, write_vi
 from tests.export.made_captions import make_caption, make_captions, texts
 
 from densevidcap.data.clip import open_clip
-from densevidcap.drawing.colours import RGB, colour_of
 from densevidcap.export import save
-from densevidcap.export.panel import Panel
-from densevidcap.records import UInt8Array
+from densevidcap.types import UInt8Array
+from densevidcap.viz.captions import Panel
+from densevidcap.viz.colours import RGB, colour_of
 
 WIDTH, HEIGHT = 480, 360
 """Of the clip's part: small clips are enlarged."""

@@ -13,10 +13,10 @@ from tests.export.made_captions import captions, make_caption, make_captions
 
 from densevidcap.errors import ClipError
 from densevidcap.export import ENDINGS, ExportError, find_format, save
-from densevidcap.export.lanes import assign_lanes
 from densevidcap.export.report import render_page
 from densevidcap.export.subtitles import render_srt, render_vtt
-from densevidcap.records import Caption
+from densevidcap.types import Caption
+from densevidcap.viz.captions import assign_lanes
 
 
 @pytest.mark.parametrize("kind", ENDINGS)

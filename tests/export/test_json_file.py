@@ -16,7 +16,7 @@ from densevidcap.export import SCHEMA, read_captions, save
 from densevidcap.export.json_file import from_dict, render_json
 from densevidcap.export.report import render_page
 from densevidcap.export.subtitles import render_vtt
-from densevidcap.records import DenseCaptions
+from densevidcap.types import DenseCaptions
 
 VALIDATOR = Draft202012Validator(json.loads(SCHEMA.read_text()))
 

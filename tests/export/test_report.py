@@ -16,9 +16,9 @@ from hypothesis import given
 from tests.data.made_clips import tone, write_folder, write_gif, write_video
 from tests.export.made_captions import make_caption, make_captions, texts
 
+from densevidcap.data.text import one_line
 from densevidcap.errors import OutputError
 from densevidcap.export import save
-from densevidcap.export.lines import one_line
 from densevidcap.export.report import footage, render_page
 from densevidcap.export.report.footage import EMBEDDED
 

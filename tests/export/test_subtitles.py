@@ -13,10 +13,10 @@ import webvtt
 from hypothesis import given
 from tests.export.made_captions import dense_captions, make_caption, make_captions
 
+from densevidcap.data.text import one_line
 from densevidcap.export import save
-from densevidcap.export.lines import one_line
 from densevidcap.export.subtitles import WORD_JOINER, render_srt, render_vtt
-from densevidcap.records import DenseCaptions
+from densevidcap.types import DenseCaptions
 
 HOSTILE = [
     "<b>bold</b> & <i>more",

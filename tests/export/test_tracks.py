@@ -17,11 +17,11 @@ from tests.data.made_clips import write_video
 from tests.export.made_captions import captions, make_caption, make_captions, texts
 
 from densevidcap.data.clip import Clip, open_clip
+from densevidcap.data.text import one_line
 from densevidcap.export import save
 from densevidcap.export.cvat import render_cvat
-from densevidcap.export.lines import one_line
 from densevidcap.export.tracks import frames_of, key_boxes
-from densevidcap.records import Caption
+from densevidcap.types import Caption
 
 SIZE = np.array([64, 48, 64, 48])
 

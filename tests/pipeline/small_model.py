@@ -6,19 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tests.lexical.small_world import make_model
+from tests.models.small_world import make_model
 
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.text import Vocabulary
-from densevidcap.language.captioner import Captioner, CaptionerOptions
-from densevidcap.language.fitting import MEANING, PHRASES
-from densevidcap.language.phrases import Phrases
+from densevidcap.decoding.mbr import Phrases
+from densevidcap.models.calibration import Calibration
+from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork, EvaluatorOptions
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.records import Grid
-from densevidcap.rerank.calibration import Calibration
-from densevidcap.rerank.evaluator import Evaluator
-from densevidcap.rerank.network import EvaluatorNetwork, EvaluatorOptions
+from densevidcap.train.sentences import MEANING, PHRASES
+from densevidcap.types import Grid
 
 TAGS = {"dog": "NOUN", "cat": "NOUN", "man": "NOUN", "running": "VERB", "guitar": "NOUN"}
 """The lexicon."""
@@ -38,19 +37,19 @@ def write_model(folder: Path, evaluator: bool = True) -> Path:
     words = make_model(Lexicon(entries))
     words.save(folder / "words", {"licence": "Apache-2.0"})
     channels, vocabulary = words.encoder.channels, Vocabulary.build(SENTENCES)
-    options = CaptionerOptions(
+    options = CaptionModelOptions(
         kind="mean-pooling",
         hidden=16,
         embedding=8,
         frame_streams={"centred": channels, "frames": channels},
         whole_streams={"clip_words": len(TAGS)},
     )
-    captioner = Captioner(vocabulary, options)
+    captioner = CaptionModel(vocabulary, options)
     sentences = folder / "sentences"
     sentences.mkdir()
     LatentSpace.fit(SENTENCES).save(sentences / MEANING)
     Phrases.count([SENTENCES]).save(sentences / PHRASES)
-    history = [{"epoch": 1, "nats_a_word": 2.5}]
+    history = [{"epoch": 1, "val_loss": 2.5}]
     captioner.save(sentences, {"history": history, "data": {"clips": 7}})
     if evaluator:
         sizes = EvaluatorOptions(width=8, hidden=8, embedding=8)

@@ -12,8 +12,14 @@ from tests.pipeline.small_model import TAGS, write_model
 import densevidcap
 from densevidcap.data.clip import open_clip
 from densevidcap.errors import ClipError, ModelError
-from densevidcap.pipeline.captioner import STAGES, AnalysisOptions, DenseCaptioner
-from densevidcap.pipeline.segments import LONGEST, cut, sample_segment
+from densevidcap.pipeline.captioner import (
+    LONGEST,
+    STAGES,
+    AnalysisOptions,
+    DenseCaptioner,
+    cut,
+    sample_segment,
+)
 
 FEW = AnalysisOptions(frames=3, sequences=4, draws=3)
 

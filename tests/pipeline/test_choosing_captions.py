@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.pipeline.small_model import SENTENCES, TAGS, make_analysis, make_segment
 
-from densevidcap.data.content import list_content_words
-from densevidcap.pipeline.captions import choose_captions
-from densevidcap.pipeline.evidence import LEAST
+from densevidcap.data.lexicon import list_content_words
+from densevidcap.pipeline.captions import LEAST, choose_captions
 
 seeds = st.integers(0, 10_000)
 

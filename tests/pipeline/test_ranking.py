@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densevidcap.errors import ModelError
-from densevidcap.pipeline.ranking import Judged, Ranking, judge
-from densevidcap.rerank.consensus import Consensus
+from densevidcap.metrics.cider import Consensus
+from densevidcap.pipeline.confidence import Judged, Ranking, judge
 
 CLIPS, SENTENCES = 60, 10
 

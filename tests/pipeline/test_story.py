@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.pipeline.small_model import GRID
 
-from densevidcap.data.content import list_content_words
+from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.text import tokenise
 from densevidcap.pipeline.story import MOST, tell
-from densevidcap.records import Caption, DenseCaptions, RegionSequence
+from densevidcap.types import Caption, DenseCaptions, RegionSequence
 
 
 def make_caption(text: str, start: float = 0.0, region: int = 0) -> Caption:

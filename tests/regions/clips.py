@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from densevidcap.records import FrameGrid, Grid
 from densevidcap.regions.objectives import Against, Scaling, Weights
+from densevidcap.types import FrameGrid, Grid
 
 
 def make_clip(

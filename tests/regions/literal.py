@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from densevidcap.records import FrameGrid
 from densevidcap.regions.objectives import (
     SMOOTHING,
     Against,
@@ -15,6 +14,7 @@ from densevidcap.regions.objectives import (
     Scaling,
     Weights,
 )
+from densevidcap.types import FrameGrid
 
 Site = tuple[int, int]
 """(frame, region)."""

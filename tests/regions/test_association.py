@@ -7,8 +7,8 @@ from hypothesis import given
 from tests.regions import literal
 from tests.regions.clips import clips, make_clip
 
-from densevidcap.records import FrameGrid
 from densevidcap.regions import SequenceOptions, associate, generate_sequences
+from densevidcap.types import FrameGrid
 
 
 @given(clips)

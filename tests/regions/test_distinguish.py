@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.regions.clips import make_clip
 
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
-from densevidcap.records import FloatArray
 from densevidcap.regions import SequenceOptions, generate_sequences, pool_words
 from densevidcap.regions.words import choose_words, distinguish
+from densevidcap.types import FloatArray
 
 LEXICON = Lexicon(
     LexiconEntry(f"word{place}", 9 - place, 1, pos)

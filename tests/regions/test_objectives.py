@@ -21,8 +21,8 @@ from tests.regions.clips import (
 )
 from tests.regions.literal import Site
 
-from densevidcap.records import FrameGrid
 from densevidcap.regions.objectives import Against, Objective, Scaling, Subset, Weights
+from densevidcap.types import FrameGrid
 
 
 def sites_of(clip: FrameGrid) -> list[Site]:

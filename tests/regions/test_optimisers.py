@@ -12,9 +12,8 @@ from tests.regions import literal
 from tests.regions.clips import INFORMATIVE, againsts, clips, make_clip, scalings, weights
 from tests.regions.literal import Site
 
-from densevidcap.records import FrameGrid
 from densevidcap.regions.objectives import Against, Objective, Scaling, Subset, Weights
-from densevidcap.regions.optimisers import (
+from densevidcap.regions.search import (
     OPTIMISERS,
     Cost,
     search_best_first,
@@ -23,6 +22,7 @@ from densevidcap.regions.optimisers import (
     search_from_every_start,
     search_in_frame_order,
 )
+from densevidcap.types import FrameGrid
 
 seeds = st.integers(0, 2**32 - 1)
 costs = st.sampled_from(["uniform", "benefit"])

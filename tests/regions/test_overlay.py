@@ -15,13 +15,18 @@ from tests.data.made_clips import write_video
 
 from densevidcap.data.clip import open_clip
 from densevidcap.data.sampling import Sampling
-from densevidcap.drawing.colours import RGB, colour_of
-from densevidcap.records import Box, Grid, RegionSequence
-from densevidcap.regions.overlay import draw_sheet, write_overlay_video
-from densevidcap.regions.overlay.boxes import box_at, draw_boxes
-from densevidcap.regions.overlay.legend import Legend
-from densevidcap.regions.overlay.sheet import HEADING, spotlight
 from densevidcap.regions.words import SequenceWord, WordedSequence
+from densevidcap.types import Box, Grid, RegionSequence
+from densevidcap.viz.colours import RGB, colour_of
+from densevidcap.viz.sequences import (
+    HEADING,
+    Legend,
+    box_at,
+    draw_boxes,
+    draw_sheet,
+    spotlight,
+    write_overlay_video,
+)
 
 GRID = Grid(10, 10, window=4, stride=2)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.regions import literal
 from tests.regions.clips import make_clip
 
-from densevidcap.records import Box, RegionSequence
+from densevidcap.metrics.region_metrics import measure_following, measure_quality
 from densevidcap.regions import SequenceOptions, generate_sequences
-from densevidcap.regions.measures import measure_following, measure_quality
+from densevidcap.types import Box, RegionSequence
 
 
 @given(st.integers(0, 2**32 - 1))

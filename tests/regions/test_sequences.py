@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.regions import literal
 from tests.regions.clips import clips, make_clip, weights
 
-from densevidcap.records import FrameGrid, Grid
 from densevidcap.regions import Objective, SequenceOptions, Weights, generate_sequences, pool_words
 from densevidcap.regions.objectives import Against, Scaling
+from densevidcap.types import FrameGrid, Grid
 
 
 @given(clips, weights, st.integers(1, 4))

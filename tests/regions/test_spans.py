@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.regions.clips import make_clip
 
-from densevidcap.records import FrameGrid
 from densevidcap.regions import SequenceOptions, generate_sequences, trim
+from densevidcap.types import FrameGrid
 
 
 def one_region(per_frame: list[float]) -> FrameGrid:

@@ -9,14 +9,14 @@ import av
 import numpy as np
 import torch
 from av.video.frame import VideoFrame
-from tests.lexical.small_world import make_model
+from tests.models.small_world import make_model
 
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.text import Vocabulary
-from densevidcap.language.captioner import Captioner, CaptionerOptions
-from densevidcap.language.fitting import MEANING, PHRASES
-from densevidcap.language.phrases import Phrases
+from densevidcap.decoding.mbr import Phrases
+from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.train.sentences import MEANING, PHRASES
 
 SENTENCES = (
     "a dog runs on grass",
@@ -34,8 +34,8 @@ def write_model(folder: Path) -> Path:
     lexicon = Lexicon(LexiconEntry(word, 99, 9, "NOUN") for word in words)
     make_model(lexicon).save(folder / "words", {"licence": "Apache-2.0"})
     torch.manual_seed(0)
-    options = CaptionerOptions(hidden=16, embedding=8, frame_streams={"regions": 1280})
-    captioner = Captioner(Vocabulary.build(SENTENCES), options)
+    options = CaptionModelOptions(hidden=16, embedding=8, frame_streams={"regions": 1280})
+    captioner = CaptionModel(Vocabulary.build(SENTENCES), options)
     for parameter in captioner.parameters():
         # Larger than at the start of a training, so that every region has its own sentence.
         torch.nn.init.normal_(parameter, std=0.6)

@@ -17,9 +17,9 @@ from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 from tests.studio.running import RunningStudio
 
-from densevidcap.drawing.motion import pass_evenly
 from densevidcap.export import ENDINGS
-from densevidcap.records import UInt8Array
+from densevidcap.types import UInt8Array
+from densevidcap.viz.canvas import lerp
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
@@ -107,7 +107,7 @@ def box_at(caption: dict[str, Any], time: float) -> list[float]:
     boxes = caption["boxes"]
     times = np.array([box["time"] for box in boxes])
     edges = np.array([[box[edge] for edge in EDGES] for box in boxes])
-    return [*map(float, pass_evenly(times, edges, time))]
+    return [*map(float, lerp(times, edges, time))]
 
 
 def test_a_chosen_clip_goes_through_its_stages_to_a_result(page: Page, clip: Path) -> None:

@@ -23,7 +23,7 @@ from densevidcap.cli import root
 from densevidcap.errors import ClipError
 from densevidcap.studio.limits import StudioLimits
 from densevidcap.studio.lock import StudioError, hold
-from densevidcap.studio.shelter import Shelter
+from densevidcap.studio.sandbox import Sandbox
 
 
 def is_working(studio: RunningStudio, key: str) -> bool:
@@ -127,7 +127,7 @@ def test_a_model_that_is_none_is_named_before_anything_starts(tmp_path: Path) ->
 
 def test_a_shelter_outlives_what_dies_in_it() -> None:
     async def try_it() -> None:
-        shelter = Shelter(30)
+        shelter = Sandbox(30)
         try:
             with pytest.raises(ClipError, match="cannot be decoded"):
                 await shelter.run(os.abort)
@@ -140,7 +140,7 @@ def test_a_shelter_outlives_what_dies_in_it() -> None:
 
 def test_a_shelter_has_no_patience_for_what_hangs() -> None:
     async def try_it() -> None:
-        shelter = Shelter(0.5)
+        shelter = Sandbox(0.5)
         try:
             with pytest.raises(ClipError, match="longer than"):
                 await shelter.run(signal.pause)

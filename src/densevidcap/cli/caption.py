@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST, visit_clips
-from densevidcap.cli.inputs import list_clips
-from densevidcap.cli.outputs import OVERWRITE, Output, keeping, plan_outputs
+from densevidcap.cli.clips import (
+    FAIL_FAST,
+    OVERWRITE,
+    Output,
+    keeping,
+    list_clips,
+    plan_outputs,
+    visit_clips,
+)
 from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 
     from densevidcap.data.clip import Clip
     from densevidcap.pipeline.captioner import Report, Stage
-    from densevidcap.records import DenseCaptions
+    from densevidcap.types import DenseCaptions
 
 FORMATS = ("json", "vtt", "srt", "mp4", "html", "coco", "cvat", "fiftyone")
 DOING = {
@@ -120,8 +126,7 @@ def command(
     check_outputs([*planned, *([predictions] if predictions else [])], inputs, overwrite)
     console = Console()
     with Console(stderr=True).status("Loading the model"):
-        from densevidcap.cli.caption_view import print_captions
-        from densevidcap.cli.thumbnails import sample_strip
+        from densevidcap.cli.view import print_captions, sample_strip
         from densevidcap.data.clip import open_clip
         from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
         from densevidcap.pipeline.captions import choose_captions
@@ -193,7 +198,7 @@ def _write(
 
 
 def _write_predictions(path: Path, described: Mapping[str, DenseCaptions]) -> None:
-    from densevidcap.artefacts import write_json
+    from densevidcap.model_folder import write_json
 
     write_json(path, {name: [each.text for each in said] for name, said in described.items()})
 

@@ -1,20 +1,100 @@
-"""What verbs share that go through clips: progress, clips that fail, and names of files."""
+"""What verbs share that go through clips: inputs, progress, failures, and where files go."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
 from densevidcap.cli.printing import echo
-from densevidcap.errors import ClipError, DenseVidCapWarning
+from densevidcap.errors import ClipError, CorpusError, DenseVidCapWarning, OutputError
+from densevidcap.outputs import Inputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+
+def list_clips(asked: Sequence[str], split: str | None = None) -> dict[str, str]:
+    """Name to source: a manifest's clips under their ids, others under the names of their files.
+
+    `split` chooses clips of manifests.
+    """
+    from densevidcap.data.manifest import read_manifest
+
+    manifests = [path for path in asked if ".jsonl" in Path(path).suffixes]
+    if split is not None and not manifests:
+        raise click.UsageError("--split needs a manifest (.jsonl) among the clips")
+    files = name_files(source for source in asked if source not in manifests)
+    named = {name: source for source, name in files.items()}
+    for path in manifests:
+        records = [r for r in read_manifest(path) if split in (None, r.split)]
+        if not records:
+            raise CorpusError(f"{path}: no clip of split '{split}'; name another with --split")
+        for record in records:
+            if record.id in named:
+                raise CorpusError(f"{path}: clip '{record.id}' is named twice; name it once")
+            if record.source is None:
+                raise ClipError(
+                    f"{path}: clip '{record.id}' has no source; add it or choose a split"
+                )
+            named[record.id] = record.source
+    return named
+
+
+OVERWRITE = click.option(
+    "--overwrite", is_flag=True, help="Replace files that stand there already."
+)
+"""Of every verb that writes files."""
+
+
+class Output(NamedTuple):
+    kind: str
+    """The format's name."""
+    path: Path
+
+
+def plan_outputs(
+    names: Iterable[str], kinds: Sequence[str], out: Path | None, inputs: Inputs
+) -> dict[str, list[Output]]:
+    """The files of each clip: `out` is a folder for them, or one file of the format of its ending.
+
+    Without a format, a folder gets JSON; without a folder, files go where the user is. A file that
+    would have the name of one that is read is called `NAME.captioned`.
+    """
+    from densevidcap.export import ENDINGS, find_format
+
+    names = list(names)
+    if out is not None and not out.is_dir() and out.suffix:
+        if len(names) > 1 or kinds:
+            raise click.UsageError(f"--out {out} is a file: give one clip and no --format")
+        return {names[0]: [Output(find_format(out), out)]}
+    if out is not None:
+        kinds = kinds or ["json"]
+    folder = out or Path()
+    starts = name_files(names)
+
+    def place(name: str, kind: str) -> Path:
+        usual = folder / f"{starts[name]}{ENDINGS[kind]}"
+        return folder / f"{starts[name]}.captioned{ENDINGS[kind]}" if usual in inputs else usual
+
+    return {
+        name: [Output(kind, place(name, kind)) for kind in dict.fromkeys(kinds)] for name in names
+    }
+
+
+@contextmanager
+def keeping(kept: Callable[[], str]) -> Iterator[None]:
+    """Add to a fault of writing what is kept and how to go on."""
+    try:
+        yield
+    except OutputError as error:
+        raise OutputError(f"{error}; {kept()}") from error
+
 
 T = TypeVar("T")
 
@@ -50,7 +130,7 @@ def visit_clips(
     The others go on, unless `fail_fast`. Of a mapping, names are visited and sources are told.
     """
     from densevidcap.data.failures import naming
-    from densevidcap.data.sources import name_some
+    from densevidcap.data.manifest import name_some
 
     told = sources if isinstance(sources, Mapping) else {}
     made, failed = [], []

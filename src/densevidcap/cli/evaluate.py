@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.clips import OVERWRITE
 from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from densevidcap.data.lsa import LatentSpace
-    from densevidcap.evaluation.captions import CaptionScores
-    from densevidcap.evaluation.dense import DenseScores
-    from densevidcap.evaluation.report import DenseReport
+    from densevidcap.metrics.captions import CaptionScores
+    from densevidcap.metrics.dense import DenseScores
+    from densevidcap.metrics.report import DenseReport
 
 
 @click.command("evaluate")
@@ -60,9 +60,9 @@ def command(
     oracle's ranking, how different they are, and what that is worth.
     """
     from densevidcap.cli.console import Console
-    from densevidcap.evaluation.captions import describe_evaluator
-    from densevidcap.evaluation.report import evaluate
-    from densevidcap.evaluation.sentence_files import (
+    from densevidcap.metrics.captions import describe_evaluator
+    from densevidcap.metrics.report import evaluate
+    from densevidcap.metrics.sentence_files import (
         compare_videos,
         read_predictions,
         read_references,
@@ -102,7 +102,7 @@ def command(
 def _learn_space(path: Path) -> LatentSpace:
     from densevidcap.data.lsa import LatentSpace
     from densevidcap.errors import CorpusError
-    from densevidcap.evaluation.sentence_files import read_references
+    from densevidcap.metrics.sentence_files import read_references
 
     captions = read_references(path, "train").sentences.values()
     try:
@@ -119,7 +119,7 @@ def _tabulate_first(scores: CaptionScores) -> Table:
 
 def _tabulate_ranking(report: DenseReport) -> Table:
     """The paper's Table 5, for one system."""
-    from densevidcap.evaluation.dense import PAPER_METRICS
+    from densevidcap.metrics.dense import PAPER_METRICS
 
     table = _make_table("Averaged precision", *PAPER_METRICS)
     scores = report.predicted

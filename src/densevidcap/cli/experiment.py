@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.outputs import OVERWRITE, keeping
+from densevidcap.cli.clips import OVERWRITE, keeping
 from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON
 from densevidcap.outputs import Inputs, check_outputs
@@ -49,12 +49,12 @@ def command(
     Each writes its results.json there, over an earlier one only with --overwrite. Without names,
     --report shows what is there.
     """
-    from densevidcap.artefacts import BUNDLED
-    from densevidcap.experiments.bench import Places
-    from densevidcap.experiments.definition import DEFINITIONS
-    from densevidcap.experiments.report import PAGE, write_report, write_section
-    from densevidcap.experiments.results import RESULTS
-    from densevidcap.experiments.run import run_experiment
+    from densevidcap.model_folder import BUNDLED
+    from densevidcap.repro.definition import DEFINITIONS
+    from densevidcap.repro.report import PAGE, write_report, write_section
+    from densevidcap.repro.results import RESULTS
+    from densevidcap.repro.run import run_experiment
+    from densevidcap.repro.runner import Paths
 
     planned = [out / name / RESULTS for name in names]
     pages = [] if report is None else [report / PAGE]
@@ -63,7 +63,7 @@ def command(
     if names:
         if data is None:
             raise click.UsageError("Missing option '--data': experiments need clips.")
-        places = Places(
+        places = Paths(
             definitions or DEFINITIONS,
             data,
             captions or data,

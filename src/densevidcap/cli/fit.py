@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST
-from densevidcap.cli.outputs import keeping
+from densevidcap.cli.clips import FAIL_FAST, keeping
 from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON, RunView, describe_figures, open_progress
 from densevidcap.outputs import Inputs, refuse_input
 
 if TYPE_CHECKING:
-    from densevidcap.language.corpus import ViewedCorpus
-    from densevidcap.language.fitting import SentencesFit
-    from densevidcap.lexical.fitting import WordsFit
-    from densevidcap.rerank.fitting import EvaluatorFit
+    from densevidcap.train.evaluator import EvaluatorFit
+    from densevidcap.train.sentences import SentencesFit
+    from densevidcap.train.view_cache import ViewedCorpus
+    from densevidcap.train.words import WordsFit
 
 _PATH = click.Path(path_type=Path)
 _DATA = click.option("--data", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz.")
@@ -61,8 +60,8 @@ def words(
     fail_fast: bool,
 ) -> None:
     """The Lexical-FCN: words linked to regions, from clips and their captions."""
-    from densevidcap.lexical.fcn import LEXICON
-    from densevidcap.lexical.fitting import WordsFit, WordsRecipe
+    from densevidcap.models.word_detector import LEXICON
+    from densevidcap.train.words import WordsFit, WordsRecipe
 
     refuse_input(out / LEXICON, Inputs(files=[lexicon]))
     fit = WordsFit(data, lexicon, WordsRecipe.read(config), out)
@@ -92,8 +91,8 @@ def sentences(
     fail_fast: bool,
 ) -> None:
     """The captioner: a sentence for each region-sequence, and the categories of clips."""
-    from densevidcap.artefacts import find_model
-    from densevidcap.language.fitting import SentencesFit, SentencesRecipe
+    from densevidcap.model_folder import find_model
+    from densevidcap.train.sentences import SentencesFit, SentencesRecipe
 
     fit = SentencesFit(data, find_model(words_model, "words"), SentencesRecipe.read(config), out)
     _train(fit, lambda view: _read_views(fit, cache, view, fail_fast), data, half)
@@ -121,8 +120,8 @@ def evaluator(
     fail_fast: bool,
 ) -> None:
     """The evaluator: how well a sentence fits a clip, to rank a clip's sentences."""
-    from densevidcap.artefacts import find_model
-    from densevidcap.rerank.fitting import EvaluatorFit, EvaluatorRecipe
+    from densevidcap.model_folder import find_model
+    from densevidcap.train.evaluator import EvaluatorFit, EvaluatorRecipe
 
     recipe = EvaluatorRecipe.read(config)
     fit = EvaluatorFit(data, find_model(words_model, "words"), recipe, out, weaker)
@@ -148,8 +147,7 @@ def _train(
     half: bool,
 ) -> None:
     """Show how it goes and what came of it; exit with 1 if clips were left out."""
-    from densevidcap.curves import open_events
-    from densevidcap.fits import RUN
+    from densevidcap.train.run import RUN, open_events
 
     with open_progress() as progress, keeping(lambda: GOING_ON):
         view = RunView(progress, open_events(fit.out / RUN))
@@ -163,7 +161,7 @@ def _train(
 
 def refuse_gaps(data: Path, failures: Mapping[str, str]) -> None:
     """Exit with 1 if clips were left out."""
-    from densevidcap.data.sources import name_some
+    from densevidcap.data.manifest import name_some
 
     if failures:
         echo(

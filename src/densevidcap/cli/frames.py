@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST, visit_clips
-from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.clips import FAIL_FAST, OVERWRITE, visit_clips
 from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
@@ -114,7 +113,7 @@ def command(
 
 def _look_at(clip: Clip, sampling: Sampling, size: int) -> tuple[Report, Image.Image]:
     from densevidcap.data.shots import find_shots
-    from densevidcap.drawing.contact_sheet import draw_strip
+    from densevidcap.viz.contact_sheet import draw_strip
 
     rate = 16_000
     sound = clip.sound(rate)
@@ -158,8 +157,8 @@ def _seconds(value: float | None) -> str:
 
 
 def _save_sheet(strips: Sequence[Image.Image], path: Path) -> None:
-    from densevidcap.drawing.contact_sheet import stack
     from densevidcap.files import replacing
+    from densevidcap.viz.contact_sheet import stack
 
     with replacing(path) as temporary:
         stack(strips).save(temporary, "PNG")

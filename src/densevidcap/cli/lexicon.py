@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import show_progress
-from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.clips import OVERWRITE, show_progress
 from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
@@ -86,7 +85,7 @@ def _read_clips(path: Path) -> Iterator[ClipRecord]:
 
 
 def _tag_with_progress(sentences: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
-    from densevidcap.data.tagging import tag_sentences
+    from densevidcap.data.lexicon import tag_sentences
 
     with show_progress() as progress:
         yield from progress.track(

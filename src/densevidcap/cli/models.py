@@ -18,7 +18,7 @@ STAGES = ("words", "sentences", "evaluator")
 """Folders of a model."""
 SHOWN = {
     "words": ("map_frequent", "detection_top_k"),
-    "sentences": ("nats_a_word",),
+    "sentences": ("val_loss",),
     "evaluator": ("auc", "clip_at_10"),
 }
 """The figures of each stage that say most, from the last epoch, on held-out clips."""
@@ -43,8 +43,8 @@ def command(folders: tuple[Path, ...], as_json: bool) -> None:
 
     Figures are those of clips that were not learned from, as the models' cards have them.
     """
-    from densevidcap.artefacts import BUNDLED
     from densevidcap.cli.console import Console
+    from densevidcap.model_folder import BUNDLED
 
     models = {folder: list(_read_model(folder)) for folder in folders or _list_models(BUNDLED)}
     if as_json:
@@ -60,9 +60,9 @@ def _list_models(bundled: Path) -> list[Path]:
 
 
 def _read_model(folder: Path) -> Iterator[Part]:
-    from densevidcap.artefacts import CARD, read_card
     from densevidcap.errors import ModelError
-    from densevidcap.fits import read_json_or_none
+    from densevidcap.model_folder import CARD, read_card
+    from densevidcap.train.run import read_json_or_none
 
     stages = [stage for stage in STAGES if (folder / stage).is_dir()]
     if not stages:
@@ -80,7 +80,7 @@ def _read_model(folder: Path) -> Iterator[Part]:
 def _describe(
     stage: str, folder: Path, card: Mapping[str, Any], figures: Mapping[str, float]
 ) -> Part:
-    from densevidcap.fits import RUN
+    from densevidcap.train.run import RUN
 
     # What a training left beside the model is no part of it.
     weights = (path for path in folder.rglob("*.safetensors") if RUN not in path.parts)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import show_progress
-from densevidcap.cli.outputs import OVERWRITE
+from densevidcap.cli.clips import OVERWRITE, show_progress
 from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs, refuse_input
 
@@ -111,7 +110,7 @@ def table(table: Path, videos: Path | None, skip_missing: bool, out: Path, overw
     It needs a column of files (video, path, file, ...) and one of sentences
     (caption, sentence, text, ...); id, category and split are optional.
     """
-    from densevidcap.data.tables import read_table
+    from densevidcap.data.table import read_table
 
     check_outputs([out], Inputs(files=[table]), overwrite)
     _write(out, read_table(table, videos, skip_missing))
@@ -124,7 +123,7 @@ def _with_sources(
     shards: Path | None,
     skip_missing: bool,
 ) -> Iterator[ClipRecord]:
-    from densevidcap.data.sources import (
+    from densevidcap.data.manifest import (
         attach_sources,
         find_frame_folders,
         find_shard_members,

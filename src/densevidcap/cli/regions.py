@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST, name_files, visit_clips
-from densevidcap.cli.outputs import OVERWRITE, keeping
-from densevidcap.cli.places import sketch_way
+from densevidcap.cli.clips import FAIL_FAST, OVERWRITE, keeping, name_files, visit_clips
 from densevidcap.cli.printing import echo
+from densevidcap.cli.view import sketch_way
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from densevidcap.data.clip import Clip
-    from densevidcap.records import Frames
     from densevidcap.regions.words import WordedSequence
+    from densevidcap.types import Frames
 
 
 @click.command("regions")
@@ -71,10 +70,10 @@ def command(
     The arrows of a sequence point to where it is from start to end, a dot being the middle.
     A CLIP that cannot be read is named, the others are shown, and the exit code is 1.
     """
-    from densevidcap.artefacts import find_model
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
-    from densevidcap.lexical.fcn import LexicalFCN
+    from densevidcap.model_folder import find_model
+    from densevidcap.models.word_detector import LexicalFCN
     from densevidcap.regions import STEADY_WEIGHTS, SequenceOptions, generate_sequences
     from densevidcap.regions.words import choose_words
 
@@ -126,7 +125,7 @@ def _print_table(source: str, worded: Sequence[WordedSequence]) -> None:
     from rich.text import Text
 
     from densevidcap.cli.console import Console
-    from densevidcap.drawing.colours import colour_of
+    from densevidcap.viz.colours import colour_of
 
     table = Table(box=box.SIMPLE_HEAD, title=Text(Path(source).name), title_justify="left")
     table.add_column("", no_wrap=True)
@@ -165,7 +164,7 @@ def _draw(
     progress: Progress,
 ) -> None:
     from densevidcap.files import replacing
-    from densevidcap.regions.overlay import draw_sheet, write_overlay_video
+    from densevidcap.viz.sequences import draw_sheet, write_overlay_video
 
     drawing = progress.add_task(f"Drawing {video.name}", total=len(clip.times()))
     with replacing(sheet) as temporary:

@@ -59,7 +59,7 @@ def command(
         from densevidcap.studio.door import build_server, open_door
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "fastapi", "studio", "The studio") from None
-    from densevidcap.artefacts import find_model, read_card
+    from densevidcap.model_folder import find_model, read_card
     from densevidcap.studio.access import is_loopback
     from densevidcap.studio.files import DataFolder
     from densevidcap.studio.jobs import Jobs

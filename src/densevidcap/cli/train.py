@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST
+from densevidcap.cli.clips import FAIL_FAST, keeping
 from densevidcap.cli.fit import refuse_gaps
-from densevidcap.cli.outputs import keeping
 from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON, StagesView, describe_figures, open_progress
 from densevidcap.outputs import Inputs, refuse_input
@@ -51,11 +50,10 @@ def command(
     Lexicon, words, sentences, evaluator, and the figures on clips that are held out. Stop it at any
     time: the same command goes on where it was.
     """
-    from densevidcap.artefacts import BUNDLED
-    from densevidcap.fits import RUN
-    from densevidcap.trainer.corpus import read_corpus
-    from densevidcap.trainer.recipe import ModelRecipe, find_recipe
-    from densevidcap.trainer.training import MANIFEST, ModelTraining
+    from densevidcap.model_folder import BUNDLED
+    from densevidcap.train.model import MANIFEST, ModelTraining, read_corpus
+    from densevidcap.train.recipe import ModelRecipe, find_recipe
+    from densevidcap.train.run import RUN
 
     refuse_input(out / RUN / MANIFEST, Inputs(files=[table]))
     corpus = read_corpus(table, videos, skip_missing)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from densevidcap.training import Progress as Watcher
+    from densevidcap.train.loop import Progress as Watcher
 
 
 GOING_ON = "what was learned so far is kept, and the same command goes on from there"

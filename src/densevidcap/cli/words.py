@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import name_files, show_progress
-from densevidcap.cli.outputs import OVERWRITE
-from densevidcap.cli.places import name_place
+from densevidcap.cli.clips import OVERWRITE, name_files, show_progress
 from densevidcap.cli.printing import echo
+from densevidcap.cli.view import name_place
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from densevidcap.data.clip import Clip
-    from densevidcap.lexical.responses import ResponseMap
-    from densevidcap.lexical.words import ShownWord
-    from densevidcap.records import Frames
+    from densevidcap.regions.words import ShownWord
+    from densevidcap.types import Frames
+    from densevidcap.viz.responses import ResponseMap
 
 
 @click.command("words")
@@ -59,13 +58,13 @@ def command(
     With --word only these words are listed, and each is drawn: frames on a
     sheet and the whole clip, under the responses of their regions.
     """
-    from densevidcap.artefacts import find_model
     from densevidcap.cli.console import Console
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
-    from densevidcap.lexical.fcn import LexicalFCN
-    from densevidcap.lexical.responses import ResponseMap
-    from densevidcap.lexical.words import find_word, rank_words, show_word
+    from densevidcap.model_folder import find_model
+    from densevidcap.models.word_detector import LexicalFCN
+    from densevidcap.regions.words import find_word, rank_words, show_word
+    from densevidcap.viz.responses import ResponseMap
 
     clip = open_clip(source)
     with Console(stderr=True).status("Looking at the clip"):
@@ -127,7 +126,7 @@ def _name_drawings(start: Path, word: str) -> tuple[Path, Path]:
 
 def _draw(response: ResponseMap, clip: Clip, frames: Frames, sheet: Path, video: Path) -> None:
     from densevidcap.files import replacing
-    from densevidcap.lexical.responses import draw_sheet, write_response_video
+    from densevidcap.viz.responses import draw_sheet, write_response_video
 
     with replacing(sheet) as temporary:
         shape = clip.info.width, clip.info.height

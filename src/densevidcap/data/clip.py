@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,52 @@ from densevidcap.data.limits import Limits, read_limits
 from densevidcap.data.sampling import DEFAULT_SAMPLING, Sampling, end_of
 from densevidcap.errors import ClipError
 from densevidcap.intake import check_plain
-from densevidcap.records import FloatArray, Frames, TimeArray, UInt8Array
+from densevidcap.types import FloatArray, Frames, TimeArray, UInt8Array
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A stretch of a file. Opened anew for each use, so threads and processes can share it."""
+
+    path: Path
+    offset: int = 0
+    size: int | None = None
+    """Bytes; None up to the end of the file."""
+
+    def length(self) -> int:
+        try:
+            return self.path.stat().st_size - self.offset if self.size is None else self.size
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def read(self, most: int | None = None) -> bytes:
+        """All of it, or as much as is asked for from its start."""
+        try:
+            check_plain(self.path)
+            with self.path.open("rb") as file:
+                # What is not there is not read: room for it would be made first.
+                there = file.seek(0, SEEK_END) - self.offset
+                size = there if self.size is None else self.size
+                size = size if most is None else min(size, most)
+                file.seek(self.offset)
+                data = file.read(size) if size <= there else b""
+        except OSError as error:
+            raise self._unreadable(error) from error
+        if len(data) < size:
+            raise ClipError(f"{self.path}: ends too early; copy or download it again")
+        return data
+
+    def _unreadable(self, error: OSError) -> ClipError:
+        return ClipError(f"{self.path}: {error.strerror}; check the file")
+
+    @property
+    def url(self) -> str:
+        """The stretch in FFmpeg's words; names with colons are safe behind a protocol."""
+        file = f"file:{self.path.absolute()}"
+        if self.size is None:
+            return file
+        return f"subfile,,start,{self.offset},end,{self.offset + self.size},,:{file}"
+
 
 Size = tuple[int, int]
 """(width, height) in pixels."""
@@ -117,14 +163,13 @@ def open_clip(
 
 def _find_reader(source: str | Path, frame_rate: float, limits: Limits) -> Clip:
     # The readers import decoders that take a while to load, and build on this module.
-    from densevidcap.data import images, pictures, shards
-    from densevidcap.data.extent import Extent
+    from densevidcap.data import pictures, shards
 
     path = Path(source)
     if path.is_dir():
         return pictures.open_folder(path, frame_rate, limits)
     if path.is_file():
-        if path.suffix.lower() in images.SUFFIXES:
+        if path.suffix.lower() in pictures.SUFFIXES:
             return pictures.PictureClip(str(source), (Extent(path),), frame_rate, limits)
         if path.suffix.lower() == ".tar":
             raise ClipError(f"{source}: is a shard; name one of its clips: {source}::KEY")

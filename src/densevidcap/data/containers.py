@@ -7,7 +7,7 @@ from typing import Any
 import av
 from av.container import InputContainer
 
-from densevidcap.data.extent import Extent
+from densevidcap.data.clip import Extent
 from densevidcap.data.limits import Limits
 
 # A playlist or a script that poses as a video must not make us fetch or wait for what it names.

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from densevidcap.data.sources import name_some
+from densevidcap.data.manifest import name_some
 from densevidcap.errors import CorpusError, MissingExtraError
-from densevidcap.records import FloatArray
+from densevidcap.types import FloatArray
 
 LARGEST_CLIP = 2**30
 """Bytes. A file's header can promise any size; beyond this we do not believe it."""

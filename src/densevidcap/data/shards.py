@@ -10,11 +10,9 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
 
-from densevidcap.data.clip import Clip
-from densevidcap.data.extent import Extent
-from densevidcap.data.images import SUFFIXES
+from densevidcap.data.clip import Clip, Extent
 from densevidcap.data.limits import Limits
-from densevidcap.data.pictures import PictureClip, natural_order
+from densevidcap.data.pictures import SUFFIXES, PictureClip, natural_order
 from densevidcap.errors import ClipError
 from densevidcap.intake import check_plain
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from densevidcap.data.clip import Clip
 from densevidcap.data.sampling import Shot, end_of
-from densevidcap.records import TimeArray, UInt8Array
+from densevidcap.types import TimeArray, UInt8Array
 
 THUMBNAIL = (48, 48)
 """Pixels (width, height): enough to tell shots apart, too few to see noise."""

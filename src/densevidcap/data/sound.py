@@ -15,7 +15,7 @@ from av.container import InputContainer
 from av.error import FFmpegError
 
 from densevidcap.data.limits import Limits
-from densevidcap.records import FloatArray
+from densevidcap.types import FloatArray
 
 Int16Array = npt.NDArray[np.int16]
 _BYTES_A_SAMPLE = 4

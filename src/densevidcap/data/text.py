@@ -1,4 +1,4 @@
-"""Sentences as words, and the language model's vocabulary."""
+"""Sentences as a single line that every format can hold."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from densevidcap.data.text_files import read_json, replace_text
 from densevidcap.errors import CorpusError
+from densevidcap.hidden import replace_hidden
 
 # Letters and digits of any script; an apostrophe or hyphen between them joins ("don't", "t-shirt").
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
@@ -30,11 +31,11 @@ def match_words(ours: Sequence[str], theirs: Sequence[str]) -> tuple[list[int], 
 class Vocabulary:
     """The words a language model can say, each with its number; the first four are signs."""
 
-    SIGNS = ("<pad>", "<bos>", "<eos>", "<unk>")
+    SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
     PAD, BOS, EOS, UNK = range(4)
 
     def __init__(self, words: Iterable[str]) -> None:
-        self.words: tuple[str, ...] = (*self.SIGNS, *words)
+        self.words: tuple[str, ...] = (*self.SPECIAL_TOKENS, *words)
         self._index = {word: index for index, word in enumerate(self.words)}
         if len(self._index) < len(self.words):
             raise ValueError("a vocabulary's words must differ from each other and from its signs")
@@ -69,7 +70,7 @@ class Vocabulary:
 
     def save(self, path: Path | str) -> None:
         with replace_text(Path(path)) as stream:
-            json.dump({"words": self.words[len(self.SIGNS) :]}, stream, ensure_ascii=False)
+            json.dump({"words": self.words[len(self.SPECIAL_TOKENS) :]}, stream, ensure_ascii=False)
 
     @classmethod
     def load(cls, path: Path | str) -> Vocabulary:
@@ -78,3 +79,8 @@ class Vocabulary:
             return cls(content["words"])
         except (KeyError, TypeError, ValueError) as error:
             raise CorpusError(f"{path}: not a saved vocabulary; build it again") from error
+
+
+def one_line(text: str) -> str:
+    """The text with single spaces for white space, and the replacement sign for what hides."""
+    return replace_hidden(" ".join(text.split()))

@@ -11,7 +11,7 @@ from pathlib import Path
 from densevidcap import __version__
 from densevidcap.data.clip import Clip
 from densevidcap.export.tracks import LABEL, key_boxes
-from densevidcap.records import Box, DenseCaptions
+from densevidcap.types import Box, DenseCaptions
 
 
 def render_coco(captions: DenseCaptions, clip: Clip) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from densevidcap.data.clip import Clip
-from densevidcap.export.lines import one_line
+from densevidcap.data.text import one_line
 from densevidcap.export.tracks import LABEL, frames_of, key_boxes
-from densevidcap.records import Box, Caption, DenseCaptions, TimeArray
+from densevidcap.types import Box, Caption, DenseCaptions, TimeArray
 
 ATTRIBUTES = ("caption", "rank", "confidence")
 

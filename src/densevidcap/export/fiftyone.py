@@ -14,8 +14,8 @@ from typing import Any
 
 from densevidcap.data.clip import Clip
 from densevidcap.export.tracks import frames_of
-from densevidcap.records import Box, DenseCaptions
-from densevidcap.regions.overlay.boxes import box_at
+from densevidcap.types import Box, DenseCaptions
+from densevidcap.viz.sequences import box_at
 
 
 def render_fiftyone(captions: DenseCaptions, clip: Clip) -> str:

@@ -10,13 +10,13 @@ from densevidcap.errors import DenseVidCapError
 from densevidcap.export.coco import render_coco
 from densevidcap.export.cvat import render_cvat
 from densevidcap.export.fiftyone import render_fiftyone
+from densevidcap.export.film import write_annotated
 from densevidcap.export.json_file import render_json
 from densevidcap.export.report import write_report
 from densevidcap.export.subtitles import render_srt, render_vtt
-from densevidcap.export.video import write_annotated
 from densevidcap.files import replacing
 from densevidcap.outputs import Inputs, check_outputs
-from densevidcap.records import DenseCaptions
+from densevidcap.types import DenseCaptions
 
 ENDINGS = {
     "json": ".json",

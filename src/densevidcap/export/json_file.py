@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
-from densevidcap.records import Box, Caption, DenseCaptions, Evidence, Grid, RegionSequence
+from densevidcap.types import Box, Caption, DenseCaptions, Evidence, Grid, RegionSequence
 
 Number = TypeVar("Number", int, float)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from densevidcap.export.lanes import assign_lanes
-from densevidcap.export.lines import one_line
-from densevidcap.records import Caption, DenseCaptions
+from densevidcap.data.text import one_line
+from densevidcap.types import Caption, DenseCaptions
+from densevidcap.viz.captions import assign_lanes
 
 WORD_JOINER = "\u2060"
 """Nothing to see and nothing to break a line at."""

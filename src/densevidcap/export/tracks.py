@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from densevidcap.records import Box, Caption, TimeArray
+from densevidcap.types import Box, Caption, TimeArray
 
 LABEL = "region-sequence"
 """What annotation tools call the boxes."""

@@ -15,8 +15,8 @@ from safetensors.numpy import save_file
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
 from densevidcap.intake import parse_json
-from densevidcap.records import FloatArray, Grid, RegionSequence, TimeArray
 from densevidcap.regions.objectives import IndexArray
+from densevidcap.types import FloatArray, Grid, RegionSequence, TimeArray
 
 FILE = "analysis.safetensors"
 VERSION = 1

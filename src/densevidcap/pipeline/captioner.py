@@ -5,30 +5,63 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
-from densevidcap.artefacts import BUNDLED, CARD
-from densevidcap.data.clip import Clip, open_clip
-from densevidcap.data.content import list_content_words
-from densevidcap.data.lexicon import Lexicon
-from densevidcap.data.sampling import Shot, end_of
+from densevidcap.data.clip import Clip, Size, open_clip
+from densevidcap.data.lexicon import Lexicon, list_content_words
+from densevidcap.data.sampling import Sampling, Shot, end_of
+from densevidcap.data.shots import find_shots
+from densevidcap.decoding.generate import BeamOptions, SampleOptions
 from densevidcap.errors import ClipError, ModelError
-from densevidcap.language.beams import BeamOptions
-from densevidcap.language.describer import Describer
-from densevidcap.language.draws import DrawOptions
-from densevidcap.language.views import ClipView, view_clip
-from densevidcap.lexical.fcn import LexicalFCN
+from densevidcap.model_folder import BUNDLED, CARD
+from densevidcap.models.evaluator import Evaluator
+from densevidcap.models.streams import ClipView, view_clip
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.pipeline.candidates import Shortlist, make_shortlist
 from densevidcap.pipeline.captions import choose_captions
-from densevidcap.pipeline.ranking import Ranking
-from densevidcap.pipeline.segments import cut, sample_segment
-from densevidcap.records import DenseCaptions, FrameGrid
+from densevidcap.pipeline.confidence import Ranking
+from densevidcap.pipeline.generator import CaptionGenerator, Shortlist, make_shortlist
 from densevidcap.regions import SequenceOptions, generate_sequences
-from densevidcap.rerank.evaluator import Evaluator
+from densevidcap.types import DenseCaptions, FrameGrid, Frames
+
+LONGEST = 60.0
+"""Seconds: a longer clip is cut into its shots, and a longer shot into equal parts."""
+
+
+def cut(clip: Clip, per_shot: bool | None = None) -> list[Shot]:
+    """(start, end) of each segment, without gaps; `per_shot` None cuts long clips only."""
+    end = end_of(clip.times())
+    if per_shot is None:
+        per_shot = end > LONGEST
+    if not per_shot:
+        return [(0.0, end)]
+    return [part for shot in find_shots(clip) for part in _divide(shot)]
+
+
+def _divide(shot: Shot) -> list[Shot]:
+    start, end = shot
+    parts = max(1, int(np.ceil((end - start) / LONGEST)))
+    return list(pairwise(np.linspace(start, end, parts + 1).tolist()))
+
+
+def sample_segment(clip: Clip, span: Shot, frames: int, size: Size) -> Frames | None:
+    """Frames evenly spread over a segment; None if it has none that can be decoded."""
+    times = clip.times()
+    first, last = np.searchsorted(times, span).tolist()
+    if first == last:
+        return None
+    chosen = first + Sampling(frames=frames).choose(times[first:last])
+    # In place of a damaged frame comes the next intact one, maybe that of another segment.
+    found = [(time, image) for time, image in clip.pick(chosen.tolist(), size) if time < span[1]]
+    if not found:
+        return None
+    seconds, images = zip(*found, strict=True)
+    return Frames(np.stack(images), np.array(seconds))
+
 
 Stage = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -75,7 +108,7 @@ class DenseCaptioner:
     def __init__(
         self,
         words: LexicalFCN,
-        describer: Describer,
+        describer: CaptionGenerator,
         evaluator: Evaluator | None = None,
         ranking: Ranking = UNCALIBRATED,
         name: str = "unnamed",
@@ -104,7 +137,7 @@ class DenseCaptioner:
             digest.update(card.read_bytes() if card.is_file() else b"")
         return cls(
             LexicalFCN.load(words),
-            Describer.load(sentences),
+            CaptionGenerator.load(sentences),
             Evaluator.load(evaluator) if evaluator.is_dir() else None,
             Ranking.load(folder / RANKING),
             folder.resolve().name,
@@ -201,14 +234,14 @@ class DenseCaptioner:
     ) -> Shortlist:
         """The sentences of a clip to choose from."""
         begin("sentences")
-        beams, draws = BeamOptions(options.beam), DrawOptions(options.draws, seed=options.seed)
+        beams, draws = BeamOptions(options.beam), SampleOptions(options.draws, seed=options.seed)
         found = self.describer.propose(view, beams, draws)
         begin("ranking")
         words, most = self.words.lexicon.words, options.candidates
         return make_shortlist(found, view, self.describer, self.evaluator, words, most)
 
 
-def _count_inputs(describer: Describer, evaluator: Evaluator | None) -> int:
+def _count_inputs(describer: CaptionGenerator, evaluator: Evaluator | None) -> int:
     """V: of how many words the language model and the evaluator take probabilities."""
     streams = describer.captioner.options.whole_streams
     counts = {streams[name] for name in ("words", "special_words", "clip_words") if name in streams}

@@ -2,8 +2,7 @@
 
 from densevidcap.regions.association import Association, associate
 from densevidcap.regions.objectives import EQUAL_WEIGHTS, STEADY_WEIGHTS, Objective, Weights
-from densevidcap.regions.sequences import SequenceOptions, generate_sequences, pool_words
-from densevidcap.regions.spans import trim
+from densevidcap.regions.search import SequenceOptions, generate_sequences, pool_words, trim
 from densevidcap.regions.weights import CaptionedClip, WeightStep, learn_weights
 
 __all__ = [

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from densevidcap.records import FloatArray, FrameGrid, RegionSequence
 from densevidcap.regions.objectives import IndexArray, informativeness
-from densevidcap.regions.sequences import pool_words
+from densevidcap.regions.search import pool_words
+from densevidcap.types import FloatArray, FrameGrid, RegionSequence
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from densevidcap.records import FloatArray, FrameGrid
+from densevidcap.types import FloatArray, FrameGrid
 
 IndexArray = npt.NDArray[np.intp]
 Float64Array = npt.NDArray[np.float64]

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from densevidcap.errors import ModelError
-from densevidcap.records import FloatArray, FrameGrid, RegionSequence
 from densevidcap.regions.association import Association, associate
 from densevidcap.regions.objectives import (
     Float64Array,
@@ -22,7 +21,8 @@ from densevidcap.regions.objectives import (
     Weights,
     informativeness,
 )
-from densevidcap.regions.sequences import SequenceOptions, generate_sequences
+from densevidcap.regions.search import SequenceOptions, generate_sequences
+from densevidcap.types import FloatArray, FrameGrid, RegionSequence
 
 
 @dataclass(frozen=True)

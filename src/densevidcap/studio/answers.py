@@ -11,12 +11,12 @@ import numpy as np
 from PIL import Image
 from pydantic import BaseModel, Field
 
-from densevidcap.data.content import list_content_words
-from densevidcap.drawing.colours import colour_of
+from densevidcap.data.lexicon import list_content_words
 from densevidcap.export.json_file import to_dict
-from densevidcap.export.lanes import assign_lanes
 from densevidcap.pipeline.analysis import Segment
-from densevidcap.records import DenseCaptions
+from densevidcap.types import DenseCaptions
+from densevidcap.viz.captions import assign_lanes
+from densevidcap.viz.colours import colour_of
 
 if TYPE_CHECKING:
     from densevidcap.studio.supervisor import Supervisor
@@ -104,7 +104,7 @@ class HeatMap(BaseModel):
     @classmethod
     def of(cls, segment: Segment, word: str) -> HeatMap:
         # The colours and the smoothing of the pictures that `densevidcap words` draws.
-        from densevidcap.lexical.responses.overlay import colour, opacity, spread
+        from densevidcap.viz.responses import colour, opacity, spread
 
         responses = segment.respond(word)
         peak = max(float(responses.max()), 1e-6)

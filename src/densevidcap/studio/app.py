@@ -22,9 +22,9 @@ from densevidcap.studio.files import DataFolder
 from densevidcap.studio.jobs import Jobs
 from densevidcap.studio.limits import MINUTE, StudioLimits
 from densevidcap.studio.lock import StudioError
-from densevidcap.studio.places import Places
+from densevidcap.studio.places import Paths
 from densevidcap.studio.routes import router
-from densevidcap.studio.shelter import Shelter
+from densevidcap.studio.sandbox import Sandbox
 from densevidcap.studio.studio import Studio
 from densevidcap.studio.supervisor import Supervisor
 
@@ -60,19 +60,19 @@ def make_app(
             jobs,
             limits,
             supervisor,
-            doorman=Shelter(MINUTE),
-            scribe=Shelter(limits.max_work),
-            reader=Shelter(MINUTE),
-            exports=Places(limits.max_exports, "files are being made already"),
-            streams=Places(limits.max_streams, "event streams of yours are open already"),
-            readings=Places(limits.max_readings, "results are being read already"),
+            probe=Sandbox(MINUTE),
+            exporter=Sandbox(limits.max_work),
+            reader=Sandbox(MINUTE),
+            exports=Paths(limits.max_exports, "files are being made already"),
+            streams=Paths(limits.max_streams, "event streams of yours are open already"),
+            readings=Paths(limits.max_readings, "results are being read already"),
         )
         supervisor.start()
         try:
             yield
         finally:
             supervisor.stop()
-            for shelter in (studio.doorman, studio.scribe, studio.reader):
+            for shelter in (studio.probe, studio.exporter, studio.reader):
                 shelter.close()
 
     app = FastAPI(

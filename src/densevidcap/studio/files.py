@@ -11,7 +11,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from densevidcap.data.images import SUFFIXES as IMAGE_SUFFIXES
+from densevidcap.data.pictures import SUFFIXES as IMAGE_SUFFIXES
 from densevidcap.data.shards import VIDEO_SUFFIXES
 from densevidcap.studio.jobs import holds_jobs
 from densevidcap.studio.lock import StudioError

@@ -7,7 +7,7 @@ from collections import Counter
 from fastapi import HTTPException
 
 
-class Places:
+class Paths:
     """So many for each visitor, or for all together if visitors are not told apart."""
 
     def __init__(self, most: int, what: str) -> None:

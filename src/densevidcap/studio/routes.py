@@ -21,7 +21,7 @@ from densevidcap.errors import ClipError, ClipTooLargeError, CorpusError
 from densevidcap.export import ENDINGS
 from densevidcap.export.report.footage import PLAYED
 from densevidcap.pipeline.captions import choose_captions
-from densevidcap.studio import tasks
+from densevidcap.studio import sandbox
 from densevidcap.studio.answers import Facts, Fault, Health, HeatMap, Result
 from densevidcap.studio.jobs import Job
 from densevidcap.studio.limits import DAY, KIBIBYTE
@@ -114,7 +114,7 @@ async def post_clip(
     try:
         async with studio.arrive(key):
             await receive(request.stream(), source, studio.limits)
-            await studio.doorman.run(tasks.inspect, source, studio.limits.decoding)
+            await studio.probe.run(sandbox.inspect, source, studio.limits.decoding)
             room = studio.limits.max_waiting, studio.limits.max_clips
             kept = await run_sync(studio.jobs.add, key, name, *room)
     except ClipTooLargeError:
@@ -252,7 +252,7 @@ async def export_clip(
         try:
             shown = files.source, files.footage
             limits = studio.limits.decoding
-            work = studio.scribe.run(tasks.export, captions, *shown, kind, made, limits)
+            work = studio.exporter.run(sandbox.export, captions, *shown, kind, made, limits)
             await _while_present(request, work)
             sent = True
         except ClipError as error:
@@ -289,7 +289,7 @@ async def read_result(request: Request, studio: Open) -> Response:
             data = await collect(request.stream(), limits)
             if count_captions(data) > limits.max_captions:
                 raise ManyCaptionsError
-            work = studio.reader.run(tasks.read, data, limits.max_captions)
+            work = studio.reader.run(sandbox.read, data, limits.max_captions)
             answer = await _while_present(request, work)
     except ClipTooLargeError:
         reason = f"too large for a file of captions; {limits.max_text:,} bytes fit"

@@ -17,8 +17,8 @@ from densevidcap.pipeline.analysis import Analysis
 from densevidcap.studio.files import ClipFiles, DataFolder
 from densevidcap.studio.jobs import Job, Jobs
 from densevidcap.studio.limits import DAY, StudioLimits
-from densevidcap.studio.places import Places
-from densevidcap.studio.shelter import Shelter
+from densevidcap.studio.places import Paths
+from densevidcap.studio.sandbox import Sandbox
 from densevidcap.studio.supervisor import Supervisor
 
 
@@ -28,15 +28,15 @@ class Studio:
     jobs: Jobs
     limits: StudioLimits
     supervisor: Supervisor
-    doorman: Shelter
+    probe: Sandbox
     """Looks at what is posted."""
-    scribe: Shelter
-    """Writes exports; apart from the doorman, because a film takes its time."""
-    reader: Shelter
+    exporter: Sandbox
+    """Writes exports; apart from the probe, because a film takes its time."""
+    reader: Sandbox
     """Reads captions made earlier; apart from both, because it waits for nothing."""
-    exports: Places
-    streams: Places
-    readings: Places
+    exports: Paths
+    streams: Paths
+    readings: Paths
     _arriving: set[str] = field(default_factory=set)
     """Clips that are being sent. They take disk space before they are in the queue."""
 

@@ -9,12 +9,12 @@ from pathlib import Path, PureWindowsPath
 
 import anyio
 
+from densevidcap.data.text import one_line
 from densevidcap.errors import ClipTooLargeError, CorpusError
 from densevidcap.export.json_file import UNSOUND, from_dict, to_dict
-from densevidcap.export.lines import one_line
 from densevidcap.intake import parse_json
-from densevidcap.records import DenseCaptions
 from densevidcap.studio.limits import StudioLimits
+from densevidcap.types import DenseCaptions
 
 
 class SlowError(Exception):

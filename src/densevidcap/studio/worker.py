@@ -17,7 +17,7 @@ from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.studio.files import ClipFiles, DataFolder
 from densevidcap.studio.jobs import Job, Jobs
 from densevidcap.studio.limits import StudioLimits
-from densevidcap.studio.orphans import die_with_parent
+from densevidcap.studio.sandbox import die_with_parent
 
 IDLE = 0.1
 """Seconds between two looks into an empty queue."""

@@ -15,12 +15,12 @@ from pathlib import Path
 from string import Template
 
 from densevidcap.data.clip import Clip
-from densevidcap.drawing.colours import colour_of
-from densevidcap.export.lanes import assign_lanes
-from densevidcap.export.lines import one_line
+from densevidcap.data.text import one_line
 from densevidcap.export.report.footage import find_footage
 from densevidcap.files import replacing
-from densevidcap.records import Caption, DenseCaptions, Evidence
+from densevidcap.types import Caption, DenseCaptions, Evidence
+from densevidcap.viz.captions import assign_lanes
+from densevidcap.viz.colours import colour_of
 
 _PARTS = Path(__file__).parent
 

@@ -11,13 +11,13 @@ from urllib.parse import quote
 from av.video.stream import VideoStream
 from PIL import Image
 
-from densevidcap.artefacts import hash_file
 from densevidcap.data.clip import Clip
 from densevidcap.data.containers import open_container
 from densevidcap.data.video import VideoClip
-from densevidcap.drawing.video import fit_video
 from densevidcap.export.film import write_film
 from densevidcap.files import workspace, writing
+from densevidcap.model_folder import hash_file
+from densevidcap.viz.video import fit_video
 
 EMBEDDED = 20 * 2**20
 """Bytes of a video that is put into the page itself; a larger one is linked."""

@@ -1,0 +1,1 @@
+"""From probabilities of words to sentences: searched, drawn, compared, chosen."""

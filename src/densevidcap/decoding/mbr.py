@@ -1,0 +1,131 @@
+"""Which sentence agrees best with everything that a captioner would say of a clip.
+
+A likely sentence is short and safe, and the likeliest of one sequence may be an accident. Sentences
+drawn for all sequences are a sample of what people might say; the one that is most like them is the
+best guess (minimum Bayes risk). Likeness has two parts. One is that of CIDEr, without its
+longest n-grams: the cosine of words and of pairs of words, weighed by rarity, less where lengths
+differ. The other is that of METEOR: how many of the other's words a sentence has (recall), and a
+little how many of its own the other has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import log
+from pathlib import Path
+
+import numpy as np
+
+from densevidcap.data.lexicon import is_content_word
+from densevidcap.data.text import tokenise
+from densevidcap.data.text_files import read_json
+from densevidcap.errors import CorpusError
+from densevidcap.model_folder import write_json
+from densevidcap.regions.objectives import Float64Array
+
+LONGEST = 2
+"""Words of the longest phrases: longer ones are rarely shared, and by chance."""
+_LEAST = 2
+"""Clips that a phrase is kept from on; any other counts as one of a single clip."""
+
+
+class Phrases:
+    """The rarity of phrases in the captions of a set of clips."""
+
+    def __init__(self, clips: int, counts: Mapping[str, int]) -> None:
+        self._clips, self._counts = clips, counts
+
+    @classmethod
+    def count(cls, captions: Iterable[Iterable[str]]) -> Phrases:
+        """Of each clip's captions."""
+        counts: Counter[str] = Counter()
+        clips = 0
+        for of_clip in captions:
+            counts.update({p for caption in of_clip for p in _list(tokenise(caption))})
+            clips += 1
+        kept = {p: count for p, count in sorted(counts.items()) if count >= _LEAST}
+        return cls(clips, kept)
+
+    def rarity(self, phrase: str) -> float:
+        """CIDEr's weight: 0 if every clip has it, more the fewer do."""
+        return log(max(1, self._clips) / self._counts.get(phrase, 1))
+
+    def save(self, path: Path) -> None:
+        write_json(path, {"clips": self._clips, "phrases": dict(self._counts)})
+
+    @classmethod
+    def load(cls, path: Path) -> Phrases:
+        try:
+            content = read_json(path)
+            counts = {str(phrase): int(count) for phrase, count in content["phrases"].items()}
+            return cls(int(content["clips"]), counts)
+        except (OSError, KeyError, TypeError, ValueError, AttributeError, CorpusError):
+            raise CorpusError(f"{path}: not saved phrases; copy the whole folder") from None
+
+
+def list_phrases(words: Sequence[str], size: int) -> list[str]:
+    """Every run of `size` words."""
+    return [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
+
+
+def _list(words: Sequence[str]) -> Iterator[str]:
+    for size in range(1, LONGEST + 1):
+        yield from list_phrases(words, size)
+
+
+SIGMA = 6.0
+"""Standard deviation of the penalty on a difference in length, as in CIDEr."""
+RECALL = 0.85
+"""What having the other's words counts beside having no others, as in METEOR."""
+LITTLE = 1 / 3
+"""What an article or the like counts beside a content word, as in METEOR."""
+OVERLAP = 0.5
+"""Share of the second part."""
+TINY = np.finfo(np.float64).tiny
+
+
+def agree(sentences: Sequence[str], counts: Sequence[int], phrases: Phrases) -> Float64Array:
+    """(S,): each sentence's mean likeness to all, each as often as it counts; from 0 to 1."""
+    words = [tokenise(sentence) for sentence in sentences]
+    cosines = np.zeros((len(words), len(words)))
+    for size in range(1, LONGEST + 1):
+        cosines += _compare(*_count(words, size, phrases.rarity)) / LONGEST
+    lengths = np.array([len(each) for each in words])
+    cosines *= np.exp(-((lengths[:, None] - lengths) ** 2) / (2 * SIGMA**2))
+    overlaps = _overlap(*_count(words, 1, lambda word: 1.0 if is_content_word(word) else LITTLE))
+    likeness = (1 - OVERLAP) * cosines + OVERLAP * overlaps
+    weights = np.asarray(counts, np.float64)
+    return np.asarray(likeness @ weights / weights.sum())
+
+
+def _count(
+    words: Sequence[Sequence[str]], size: int, weigh: Callable[[str], float]
+) -> tuple[Float64Array, Float64Array]:
+    """(S, P): how often a sentence has each of the P phrases of that size; (P,): their weights."""
+    counts = [Counter(list_phrases(each, size)) for each in words]
+    place = {p: column for column, p in enumerate(dict.fromkeys(p for c in counts for p in c))}
+    bags = np.zeros((len(words), len(place)))
+    for row, of_sentence in enumerate(counts):
+        for phrase, count in of_sentence.items():
+            bags[row, place[phrase]] = count
+    return bags, np.array([weigh(phrase) for phrase in place])
+
+
+def _compare(bags: Float64Array, weights: Float64Array) -> Float64Array:
+    """(S, S): cosines, in which saying something twice makes a sentence longer but no more alike.
+
+    0 for a bag without anything.
+    """
+    lengths = np.linalg.norm(bags * weights, axis=1, keepdims=True)
+    units = np.minimum(bags, 1) * weights / np.maximum(lengths, TINY)
+    return np.asarray(units @ units.T)
+
+
+def _overlap(bags: Float64Array, weights: Float64Array) -> Float64Array:
+    """(S, S): of each sentence with each other one as its reference."""
+    has = np.minimum(bags, 1)
+    sizes = has @ weights
+    shared = (has * weights) @ has.T
+    # shared / (RECALL * size of the other + (1 - RECALL) * own size): the weighed harmonic mean.
+    return np.asarray(shared / np.maximum(RECALL * sizes + (1 - RECALL) * sizes[:, None], TINY))

@@ -1,0 +1,131 @@
+"""Which of a clip's sentences to say, and of which region-sequence.
+
+Two witnesses say it: the captioner, under which sequence the sentence is likelier than under the
+others; and the Lexical-FCN, which sequence shows the sentence's words better than the others, as in
+the paper's association of captions (Eq. 10).
+
+Sentences are added one by one. The next, s of sequence r, is the pair with the highest
+
+    quality(s) + specificity * affinity(s, r) - diversity * mean of cos(s, t) over those chosen, t
+
+among the sequences that have no sentence yet; when all have one, they all are free again. Quality
+is how well a sentence agrees with all that was found for the clip (`consensus.py`); affinity is how
+much more of it the sequence has than the clip's others (`affinity.py`). Cosines are those of the
+latent space in which the paper measures how different captions are (Eq. 15). As for region-
+sequences, the first is the best by itself, and each further one must also differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from densevidcap.data.lexicon import list_content_words
+from densevidcap.errors import ModelError
+from densevidcap.regions.objectives import Float64Array
+from densevidcap.types import FloatArray
+
+GROUNDING = 0.4
+"""What the words' witness counts beside the captioner's."""
+FLOOR = 0.01
+"""Added to probabilities: smaller ones tell nothing."""
+
+
+def find_affinities(
+    sentences: Sequence[str], likelihoods: FloatArray, shown: FloatArray, words: Sequence[str]
+) -> FloatArray:
+    """(S, K): how much more a sequence has of a sentence than the sequences on average, as a log.
+
+    `likelihoods` (S, K) are log P(sentence | sequence); `shown` (K, V) are the highest
+    probabilities of the V `words` along each sequence.
+    """
+    special = find_special(likelihoods) + GROUNDING * _find_shown(sentences, shown, words)
+    return np.asarray(special, np.float32)
+
+
+def find_special(likelihoods: FloatArray | Float64Array) -> Float64Array:
+    """(S, K): log P(sentence | sequence) / mean of P(sentence | any)."""
+    shifted = (likelihoods - likelihoods.max(axis=1, keepdims=True)).astype(np.float64)
+    return np.asarray(shifted - np.log(np.exp(shifted).mean(axis=1, keepdims=True)))
+
+
+def _find_shown(sentences: Sequence[str], shown: FloatArray, words: Sequence[str]) -> Float64Array:
+    """(S, K): the same of the sentence's content words, added up."""
+    raised = np.asarray(shown, np.float64) + FLOOR
+    ratios = np.log(raised / raised.mean(axis=0))
+    place = {word: column for column, word in enumerate(words[: shown.shape[1]])}
+    found = np.zeros((len(sentences), len(shown)))
+    for row, sentence in enumerate(sentences):
+        said = {place[word] for word in list_content_words(sentence) if word in place}
+        found[row] = ratios[:, sorted(said)].sum(axis=1)
+    return found
+
+
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """How sentences are weighed against each other."""
+
+    k: int = 10
+    """Sentences, or as many as there are."""
+    diversity: float = 0.4
+    """What sameness with those chosen costs. Quality is from 0 to 1, rarely above .5, a cosine at
+    most 1."""
+    specificity: float = 0.05
+    """What affinity to its sequence brings. It is a log, rarely above 2."""
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ModelError(f"k must be at least 1, not {self.k}")
+        for name in ("diversity", "specificity"):
+            if not getattr(self, name) >= 0:
+                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
+
+
+class Choice(NamedTuple):
+    """A sentence to say, by its place, and the region-sequence that it describes."""
+
+    place: int
+    sequence: int
+
+
+def choose(
+    sentences: Sequence[str],
+    quality: FloatArray | Float64Array,
+    meanings: FloatArray | Float64Array,
+    affinities: FloatArray | Float64Array,
+    options: ChoiceOptions,
+) -> list[Choice]:
+    """In order of choice; of sentences with the same content words only one is taken.
+
+    `quality` is (S,), `meanings` (S, D) are the sentences' places in the latent space,
+    `affinities` (S, K) are those of sentences and sequences.
+    """
+    # "a dog and a cat" says what "the cat and the dog" says.
+    contents = [frozenset(list_content_words(sentence)) for sentence in sentences]
+    units = _normalise(np.asarray(meanings, np.float64))
+    own = options.specificity * affinities
+    sameness = np.zeros(len(sentences))
+    is_free = np.ones(affinities.shape[1], bool)
+    # The first is one of the best by themselves.
+    is_open = quality == quality.max(initial=-np.inf)
+    chosen: list[Choice] = []
+    while len(chosen) < options.k and is_open.any():
+        if not is_free.any():
+            is_free[:] = True
+        worth = quality - options.diversity * sameness / max(1, len(chosen))
+        gains = np.where(is_open[:, None] & is_free, worth[:, None] + own, -np.inf)
+        best = Choice(*map(int, np.unravel_index(gains.argmax(), gains.shape)))
+        chosen.append(best)
+        is_free[best.sequence] = False
+        sameness += units @ units[best.place]
+        said = {contents[choice.place] for choice in chosen}
+        is_open = np.array([content not in said for content in contents])
+    return chosen
+
+
+def _normalise(vectors: Float64Array) -> Float64Array:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float64).tiny))

@@ -1,1 +1,0 @@
-"""Language: a sentence for every region-sequence (Sec. 3.3)."""

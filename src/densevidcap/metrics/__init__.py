@@ -1,0 +1,24 @@
+"""How good, how different and how dense captions are, by the paper's Section 4."""
+
+from __future__ import annotations
+
+from densevidcap.metrics.bootstrap import Difference, bootstrap_difference
+from densevidcap.metrics.captions import (
+    METRICS,
+    CaptionScorer,
+    CaptionScores,
+    describe_evaluator,
+    score_captions,
+    score_many,
+)
+
+__all__ = [
+    "METRICS",
+    "CaptionScorer",
+    "CaptionScores",
+    "Difference",
+    "bootstrap_difference",
+    "describe_evaluator",
+    "score_captions",
+    "score_many",
+]

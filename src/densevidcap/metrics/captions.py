@@ -1,0 +1,176 @@
+"""BLEU, METEOR, ROUGE-L and CIDEr, identical to the COCO caption code.
+
+Its jars and its BLEU and ROUGE-L come from pycocoevalcap. What they compute of
+one sentence against its video's references is kept, so that a sentence which
+comes again in another set, at another rank or in another order costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from densevidcap.metrics.cider import LONGEST, SIGMA, Cider
+from densevidcap.metrics.coco import OPTIONS, Meteor, import_coco, name_java, tokenise_ptb
+
+METRICS = ("Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
+"""By the COCO code's names."""
+
+
+@dataclass(frozen=True)
+class CaptionScores:
+    """Each metric of METRICS, as fractions: 0.25 is what papers print as 25."""
+
+    overall: Mapping[str, float]
+    """Of the whole set. BLEU and METEOR are not the mean over videos."""
+    videos: Mapping[str, Mapping[str, float]]
+    """Of each video."""
+
+
+class CaptionScorer:
+    """Scores any number of prediction sets against the references of one set of videos.
+
+    METEOR's Java runs until `close`, so use it in a `with` block. CIDEr's
+    document frequencies come from all the references.
+    """
+
+    def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
+        if empty := [video for video, sentences in references.items() if not sentences]:
+            raise ValueError(f"no references for {', '.join(empty)}")
+        self.references = references
+        self._tokens = _Tokens()
+        self._tokens.learn(text for texts in references.values() for text in texts)
+        self._tokenised = {
+            video: [self._tokens[text] for text in texts] for video, texts in references.items()
+        }
+        self._bleu = _Bleu(self._tokenised)
+        self._rouge = import_coco("rouge.rouge").Rouge()
+        self._cider = Cider(self._tokenised)
+        self._matches: dict[tuple[str, str], _Match] = {}
+        self._meteor = Meteor()
+
+    def __enter__(self) -> CaptionScorer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._meteor.close()
+
+    def score(self, predictions: Mapping[str, str]) -> CaptionScores:
+        """One sentence for each video of the references."""
+        return self.score_many([predictions])[0]
+
+    def score_many(self, sets: Sequence[Mapping[str, str]]) -> list[CaptionScores]:
+        """Each set has one sentence for each video of the references."""
+        for predictions in sets:
+            if different := predictions.keys() ^ self.references.keys():
+                raise ValueError(f"predictions and references differ in {sorted(different)}")
+        self._tokens.learn(text for predictions in sets for text in predictions.values())
+        return [self._aggregate(predictions) for predictions in sets]
+
+    def _aggregate(self, predictions: Mapping[str, str]) -> CaptionScores:
+        matches = [
+            self._match(video, self._tokens[predictions[video]]) for video in self.references
+        ]
+        bleu, bleu_of = self._bleu.aggregate([match.bleu for match in matches])
+        meteor, meteor_of = self._meteor.score([match.meteor for match in matches])
+        rouge_of = [match.rouge for match in matches]
+        cider_of = [match.cider for match in matches]
+        overall = (*bleu, meteor, _mean(rouge_of), _mean(cider_of))
+        each = zip(*bleu_of, meteor_of, rouge_of, cider_of, strict=True)
+        return CaptionScores(
+            dict(zip(METRICS, overall, strict=True)),
+            {
+                video: dict(zip(METRICS, scores, strict=True))
+                for video, scores in zip(self.references, each, strict=True)
+            },
+        )
+
+    def _match(self, video: str, sentence: str) -> _Match:
+        if (video, sentence) not in self._matches:
+            references = self._tokenised[video]
+            self._matches[video, sentence] = _Match(
+                self._bleu.match(video, sentence),
+                self._meteor.match(sentence, references),
+                self._rouge.calc_score([sentence], references),
+                self._cider.score(video, sentence),
+            )
+        return self._matches[video, sentence]
+
+
+def score_captions(
+    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]]
+) -> CaptionScores:
+    """Score one sentence of each video against the video's references."""
+    return score_many([predictions], references)[0]
+
+
+def score_many(
+    sets: Sequence[Mapping[str, str]], references: Mapping[str, Sequence[str]]
+) -> list[CaptionScores]:
+    """Score several sets of predictions; the references are read once for all."""
+    with CaptionScorer(references) as scorer:
+        return scorer.score_many(sets)
+
+
+def describe_evaluator() -> dict[str, str]:
+    """What a figure must be quoted with: the evaluator's name, version and options."""
+    return {
+        "evaluator": f"pycocoevalcap {version('pycocoevalcap')}",
+        "java": name_java(),
+        "tokenizer": "Stanford PTB 3.4.1, lower case, without punctuation",
+        "Bleu": "1 to 4 words, closest reference length",
+        "METEOR": f"1.5 {' '.join(OPTIONS)}",
+        "ROUGE_L": "beta 1.2",
+        "CIDEr": f"CIDEr-D, 1 to {LONGEST} words, sigma {SIGMA:g}, "
+        "document frequencies of the references",
+    }
+
+
+@dataclass(frozen=True)
+class _Match:
+    """What each metric keeps of a sentence against its video's references."""
+
+    bleu: dict[str, Any]
+    meteor: str
+    rouge: float
+    cider: float
+
+
+class _Tokens(dict[str, str]):
+    """Sentences and their tokens."""
+
+    def learn(self, sentences: Iterable[str]) -> None:
+        """Tokenise those not seen before, all in one go."""
+        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self]
+        if new:
+            self.update(zip(new, tokenise_ptb(new), strict=True))
+
+
+class _Bleu:
+    """The COCO code's BLEU, its counting apart from its aggregation."""
+
+    def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
+        self._coco = import_coco("bleu.bleu_scorer")
+        self._references = {
+            video: self._coco.cook_refs(texts) for video, texts in references.items()
+        }
+
+    def match(self, video: str, sentence: str) -> dict[str, Any]:
+        counts: dict[str, Any] = self._coco.cook_test(sentence, self._references[video])
+        return counts
+
+    def aggregate(self, matches: list[dict[str, Any]]) -> tuple[list[float], list[list[float]]]:
+        """Bleu_1 to Bleu_4 of all, and for each of these its values of the single matches."""
+        scorer = self._coco.BleuScorer()
+        scorer.ctest = matches
+        overall, each = scorer.compute_score(option="closest")
+        return overall, each
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

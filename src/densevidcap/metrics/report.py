@@ -1,0 +1,88 @@
+"""Everything that is said of a prediction file: its scores, how dense it is, and beside what."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from densevidcap.data.lsa import LatentSpace
+from densevidcap.metrics.captions import CaptionScorer, CaptionScores
+from densevidcap.metrics.dense import (
+    TOPS,
+    DenseScores,
+    Ranked,
+    diversity_at_equal_cider,
+    score_dense,
+    trace_null_curve,
+)
+
+
+def hold_out(
+    references: Mapping[str, Sequence[str]], count: int, seed: int = 0
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """`count` drawn sentences of each video, and the others, which they are measured against."""
+    source = random.Random(seed)
+    drawn, others = {}, {}
+    for video, sentences in references.items():
+        if len(sentences) <= count:
+            raise ValueError(f"{video} has {len(sentences)} sentences, too few to hold out {count}")
+        places = source.sample(range(len(sentences)), count)
+        drawn[video] = [sentences[place] for place in places]
+        others[video] = [text for place, text in enumerate(sentences) if place not in places]
+    return drawn, others
+
+
+@dataclass(frozen=True)
+class DenseReport:
+    """Dense scores and what they mean nothing without, since any talk is diverse."""
+
+    count: int
+    """Sentences a clip."""
+    predicted: DenseScores
+    null: dict[int, DenseScores]
+    """By the number of sentences that belong to other clips."""
+    null_diversity: float
+    """D_div of the null curve at the predictions' CIDEr."""
+    human: DenseScores | None
+    """As many human sentences against the others, where there are more."""
+
+
+@dataclass(frozen=True)
+class Report:
+    first: CaptionScores
+    """Of each clip's first sentence."""
+    dense: DenseReport | None
+
+
+def evaluate(ranked: Ranked, references: Ranked, space: LatentSpace | None = None) -> Report:
+    """Score each clip's first sentence and, in a latent space, its sentences together."""
+    with CaptionScorer(references) as scorer:
+        first = scorer.score(_list_first(ranked))
+        return Report(first, None if space is None else measure_density(ranked, scorer, space))
+
+
+def measure_density(ranked: Ranked, scorer: CaptionScorer, space: LatentSpace) -> DenseReport:
+    """Score each clip's sentences together, at most ten, on the scorer's references."""
+    count = min(max(TOPS), max(len(sentences) for sentences in ranked.values()))
+    predicted = score_dense(ranked, scorer, space, count)
+    null = trace_null_curve(_list_first(ranked), scorer, space, count)
+    return DenseReport(
+        count,
+        predicted,
+        null,
+        diversity_at_equal_cider(predicted, list(null.values())),
+        _score_humans(scorer.references, space, count),
+    )
+
+
+def _list_first(ranked: Ranked) -> dict[str, str]:
+    return {clip: sentences[0] for clip, sentences in ranked.items()}
+
+
+def _score_humans(references: Ranked, space: LatentSpace, count: int) -> DenseScores | None:
+    if min(len(sentences) for sentences in references.values()) <= count:
+        return None
+    drawn, others = hold_out(references, count)
+    with CaptionScorer(others) as scorer:
+        return score_dense(drawn, scorer, space, count)

@@ -1,0 +1,1 @@
+"""What learns: networks, their losses, and what goes into them."""

@@ -1,0 +1,74 @@
+"""VGG-16 with fc6 and fc7 recast as convolutions (Sec. 3.1.2), under torchvision's names."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from densevidcap.models.backbones.backbone import Backbone, Stage, normalise
+
+CONVOLUTIONS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
+"""(channels, convolutions) before each of the five poolings."""
+
+FC6_WINDOW = 7
+"""fc6 reads 7x7 cells of the conv5 map: the region window of a VGG grid."""
+
+
+class VGG16(Backbone):
+    """Frames (B, 3, H, W) with values 0 to 255 to region features (B, 4096, rows, columns).
+
+    At 320 pixels pool5 is 10x10 and fc6's 7x7 window leaves 4x4 regions. The
+    parameters keep the shapes of the fully connected layers, so that anybody's
+    public weights load unchanged; they are viewed as kernels on the way forward.
+    """
+
+    channels = 4096
+    window = FC6_WINDOW
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        inputs = 3
+        for outputs, convolutions in CONVOLUTIONS:
+            for _ in range(convolutions):
+                layers += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU()]
+                inputs = outputs
+            layers.append(nn.MaxPool2d(2))
+        self.features = nn.Sequential(*layers)
+        self.classifier = nn.Sequential(
+            nn.Linear(512 * FC6_WINDOW**2, self.channels),
+            nn.ReLU(),
+            nn.Dropout(),
+            nn.Linear(self.channels, self.channels),
+            nn.ReLU(),
+            nn.Dropout(),
+            nn.Linear(self.channels, 1000),
+        )
+
+    def stages(self) -> list[Stage]:
+        ends = [
+            n for n, layer in enumerate(self.features, start=1) if isinstance(layer, nn.MaxPool2d)
+        ]
+        runs = [
+            Stage(tuple(f"features.{n}" for n in range(start, end)), self.features[start:end])
+            for start, end in pairwise([0, *ends])
+        ]
+        return [
+            Stage((), normalise),
+            *runs,
+            Stage(("classifier.0",), lambda x: self._convolve(x, 0, FC6_WINDOW)),
+            Stage(("classifier.3",), lambda x: self._convolve(x, 3, 1)),
+        ]
+
+    def _convolve(self, x: Tensor, position: int, window: int) -> Tensor:
+        """Slide the fully connected layer at `position` over the map."""
+        layer = self.classifier[position]
+        assert isinstance(layer, nn.Linear)
+        kernel = layer.weight.view(layer.out_features, x.shape[1], window, window)
+        return F.dropout(F.relu(F.conv2d(x, kernel, layer.bias)), 0.5, self.training)
+
+    def classify(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.classifier[6](features)
+        return logits

@@ -1,0 +1,252 @@
+"""How different sentences are (Sec. 4.3.2): those of people and those of the given model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from densevidcap.data.lsa import DIMENSIONS, Array, LatentSpace
+from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.decoding.select import ChoiceOptions
+from densevidcap.errors import CorpusError, ModelError
+from densevidcap.metrics.captions import CaptionScorer
+from densevidcap.metrics.dense import (
+    PAPER_METRICS,
+    DenseScores,
+    Ranked,
+    diversity_at_equal_cider,
+    score_dense,
+)
+from densevidcap.metrics.diversity import cluster, diversity
+from densevidcap.metrics.report import DenseReport, measure_density
+from densevidcap.repro.candidates import find_candidates
+from densevidcap.repro.definition import Experiment
+from densevidcap.repro.results import Curve, Figures, Finding, Line, Outcome, Picture, Table
+from densevidcap.repro.runner import Runner
+from densevidcap.repro.single import COLUMNS
+from densevidcap.train.run import HELD_OUT
+
+CLUSTERS = tuple(range(2, 11))
+
+
+@dataclass(frozen=True)
+class People:
+    """Of held-out clips, in the latent space of the training captions."""
+
+    space: LatentSpace
+    clips: int
+    everything: float
+    """D_div of all captions of a clip."""
+    clustered: Mapping[int, float]
+    """By how many clusters: D_div of their centres."""
+
+
+def read_captions(manifest: Path) -> tuple[list[str], list[ClipRecord]]:
+    """Of training clips, and the held-out clips."""
+    records = [record for record in read_manifest(manifest) if record.captions]
+    trained = [text for record in records if record.split == "train" for text in record.captions]
+    held_out = [record for record in records if record.split in HELD_OUT]
+    if not trained or not held_out:
+        raise CorpusError(f"{manifest}: needs captions of split 'train' and of 'validate'")
+    return trained, held_out
+
+
+def measure_people(
+    trained: Sequence[str],
+    clips: Sequence[ClipRecord],
+    dimensions: int,
+    advance: Callable[[], None],
+) -> People:
+    space = LatentSpace.fit(trained, dimensions)
+    placed = [space.embed(clip.captions) for clip in clips]
+    clustered = {}
+    for count in CLUSTERS:
+        centres = [cluster(vectors, count, seed) for seed, vectors in enumerate(placed)]
+        clustered[count] = _mean(centres)
+        advance()
+    return People(space, len(clips), _mean(placed), clustered)
+
+
+def _mean(clips: Sequence[Array]) -> float:
+    return float(np.mean([diversity(vectors) for vectors in clips]))
+
+
+PRICES = (
+    *("different", "D_div", "null's D_div", *(f"{column} of 5" for column in COLUMNS)),
+    *("CIDEr of 10", "best of 10", "right", "said", "found"),
+)
+
+Turned = Mapping[float, DenseScores]
+"""By the weight of diversity."""
+
+
+def tabulate_prices(turned: Turned, report: DenseReport) -> Table:
+    rows = {f"weight {weight:g}": scores for weight, scores in turned.items()}
+    rows |= {f"null, {count} strangers": scores for count, scores in report.null.items()}
+    if report.human is not None:
+        rows["human"] = report.human
+    null = list(report.null.values())
+    lines = tuple(Line(name, _list_prices(scores, null)) for name, scores in rows.items())
+    return Table("Ten sentences a clip", PRICES, lines, digits=2)
+
+
+def _list_prices(scores: DenseScores, null: Sequence[DenseScores]) -> Figures:
+    return (
+        scores.different,
+        scores.diversity,
+        diversity_at_equal_cider(scores, null),
+        *(100 * scores.precision[min(scores.precision)][metric] for metric in PAPER_METRICS),
+        _cider_of_all(scores),
+        100 * scores.best["CIDEr"],
+        scores.content.precision,
+        scores.content.said,
+        scores.content.found,
+    )
+
+
+def draw_prices(turned: Turned, report: DenseReport) -> tuple[Picture, Picture]:
+    """D_div and coverage against quality."""
+
+    def draw(name: str, title: str, label: str, height: Callable[[DenseScores], float]) -> Picture:
+        curves = {
+            "ours, by weight of diversity": [*turned.values()],
+            "null, by strangers": [*report.null.values()],
+        }
+        if report.human is not None:
+            curves["human"] = [report.human]
+        return Picture(
+            name,
+            title,
+            "CIDEr of ten sentences",
+            label,
+            tuple(
+                Curve(curve, tuple(map(_cider_of_all, points)), tuple(map(height, points)))
+                for curve, points in curves.items()
+            ),
+        )
+
+    return (
+        draw("diversity-price", "What diversity costs", "D_div", lambda each: each.diversity),
+        draw(
+            "coverage-price",
+            "What coverage costs",
+            "content words found",
+            lambda each: each.content.found,
+        ),
+    )
+
+
+def _cider_of_all(scores: DenseScores) -> float:
+    return 100 * scores.precision[max(scores.precision)]["CIDEr"]
+
+
+SYSTEMS = ("captions", "clusters", "model")
+"""All captions of people, their most diverse clusters, and what the given model says."""
+TRIED = (5, 8, DIMENSIONS, 12, 20, 50)
+"""Dimensions of the latent space; the paper does not say its own."""
+WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+"""Of diversity, in the choice of sentences."""
+
+
+def compare_diversity(bench: Runner, experiment: Experiment) -> Outcome:
+    """D_div of people and of the model, and its price as the weight of diversity turns."""
+    for row in experiment.rows:
+        if row.system not in SYSTEMS:
+            raise ModelError(f"{experiment.name}: '{row.name}' is none of {', '.join(SYSTEMS)}")
+    trained, clips = read_captions(bench.places.captions)
+    bench.watcher.start("clustering human captions", len(TRIED) * len(CLUSTERS))
+    by_dimensions = {
+        count: measure_people(trained, clips, count, bench.watcher.advance) for count in TRIED
+    }
+    people = by_dimensions[DIMENSIONS]
+    chosen = _choose(bench)
+    bench.watcher.start("scoring", len(chosen) + 1)
+    with CaptionScorer(bench.references) as scorer:
+        report = measure_density(chosen[ChoiceOptions().diversity], scorer, people.space)
+        bench.watcher.advance()
+        turned = {}
+        for weight, ranked in chosen.items():
+            turned[weight] = score_dense(ranked, scorer, people.space)
+            bench.watcher.advance()
+    figures = (people.everything, max(people.clustered.values()), report.predicted.diversity)
+    found = dict(zip(SYSTEMS, figures, strict=True))
+    return Outcome(
+        (
+            _tabulate_systems(experiment, found),
+            _tabulate_clusters(by_dimensions),
+            tabulate_prices(turned, report),
+        ),
+        tuple(Finding(claim.better, claim.worse) for claim in experiment.claims),
+        (
+            _draw_clusters(people),
+            _draw_systems(experiment, found),
+            *draw_prices(turned, report),
+        ),
+    )
+
+
+def _choose(bench: Runner) -> dict[float, Ranked]:
+    """Ten sentences a clip by each weight of diversity."""
+    clips = find_candidates(bench)
+    return {
+        weight: {
+            clip: [found.sentences[place] for place in found.choose(ChoiceOptions(10, weight))]
+            for clip, found in clips.items()
+        }
+        for weight in WEIGHTS
+    }
+
+
+def _tabulate_systems(experiment: Experiment, found: Mapping[str, float]) -> Table:
+    lines = tuple(Line(row.name, (found[row.system],), row.paper) for row in experiment.rows)
+    return Table("", ("D_div",), lines, digits=3)
+
+
+def _tabulate_clusters(by_dimensions: Mapping[int, People]) -> Table:
+    people = by_dimensions[DIMENSIONS]
+    lines = tuple(
+        Line(f"{count} dimensions", (each.everything, *each.clustered.values()))
+        for count, each in by_dimensions.items()
+    )
+    title = f"Human captions of {people.clips:,} clips: all, and centres of clusters"
+    return Table(title, ("all", *map(str, people.clustered)), lines, digits=3)
+
+
+def _draw_clusters(people: People) -> Picture:
+    """The paper's figure (a)."""
+    counts = tuple(map(float, people.clustered))
+    return Picture(
+        "diversity-clusters",
+        "Human captions",
+        "clusters",
+        "D_div",
+        (
+            Curve("centres of clusters", counts, tuple(people.clustered.values())),
+            Curve("all captions", counts, (people.everything,) * len(counts)),
+        ),
+    )
+
+
+def _draw_systems(experiment: Experiment, found: Mapping[str, float]) -> Picture:
+    """The paper's figure (b), beside its own values."""
+    places = tuple(map(float, range(len(experiment.rows))))
+    return Picture(
+        "diversity-systems",
+        "Diversity of captions",
+        "",
+        "D_div",
+        (
+            Curve("ours", places, tuple(found[row.system] for row in experiment.rows)),
+            Curve("paper", *_list_printed(experiment)),
+        ),
+        tuple(row.name for row in experiment.rows),
+    )
+
+
+def _list_printed(experiment: Experiment) -> tuple[Figures, Figures]:
+    """Paths and figures of the rows that the paper has."""
+    rows = [(float(place), row.paper) for place, row in enumerate(experiment.rows) if row.paper]
+    return tuple(place for place, _ in rows), tuple(paper[0] for _, paper in rows)

@@ -1,0 +1,163 @@
+"""docs/results.md: what all experiments found, beside the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from densevidcap.errors import CorpusError, MissingExtraError
+from densevidcap.files import replacing
+from densevidcap.metrics.captions import describe_evaluator
+from densevidcap.outputs import Inputs, check_outputs
+from densevidcap.repro.results import RESULTS, Finding, Line, Result, Table
+
+if TYPE_CHECKING:
+    from densevidcap.repro.results import Picture
+
+
+COLOURS = ("#9e2477", "#8a8a8a", "#1b7f8c", "#d98a00")
+
+
+def draw_picture(picture: Picture, path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+    except ImportError:
+        raise MissingExtraError("matplotlib", "train", "drawing a figure") from None
+
+    figure = Figure(figsize=(4.8, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_prop_cycle(color=COLOURS)
+    if picture.bars:
+        _draw_bars(axes, picture)
+    else:
+        for curve in picture.curves:
+            axes.plot(curve.x, curve.y, marker=".", label=curve.name)
+        whole = all(x.is_integer() for curve in picture.curves for x in curve.x)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=whole))
+    axes.set_title(picture.title, loc="left", fontsize=10)
+    axes.set_xlabel(picture.x)
+    axes.set_ylabel(picture.y)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.2)
+    axes.legend(frameon=False, fontsize=8)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+
+
+def _draw_bars(axes: Any, picture: Picture) -> None:
+    """One beside the other, each with its value above it."""
+    width = 0.8 / len(picture.curves)
+    for number, curve in enumerate(picture.curves):
+        places = [place + number * width for place in curve.x]
+        bars = axes.bar(places, curve.y, width, label=curve.name)
+        axes.bar_label(bars, fmt="%.3f", fontsize=8)
+    middle = width * (len(picture.curves) - 1) / 2
+    ticks = [place + middle for place in range(len(picture.bars))]
+    axes.set_xticks(ticks, picture.bars, fontsize=8)
+    axes.margins(y=0.2)
+
+
+PICTURES = "pictures"
+PAGE = "results.md"
+
+HEAD = """\
+# Results
+
+Written by `densevidcap experiment --report docs` from what the experiments below found; not to be
+edited. The paper's figures stand in parentheses after ours, or alone where a system is quoted as
+published. The paper learned from 6,513 clips and measured 497, with other networks: directions can
+agree, not figures. On 244 clips, the standard error of CIDEr is about 3.5.
+"""
+
+
+def write_report(runs: Path, docs: Path, overwrite: bool = False) -> Path:
+    """The page and its pictures, from all results in the folder of runs."""
+    results = [Result.load(path) for path in runs.glob(f"*/{RESULTS}")]
+    if not results:
+        raise CorpusError(f"{runs}: no results in it; run an experiment first")
+    results.sort(key=lambda result: (not result.experiment.startswith("table"), result.experiment))
+    page = docs / PAGE
+    drawn = [picture for result in results for picture in result.outcome.pictures]
+    pictures = {docs / PICTURES / f"{picture.name}.png": picture for picture in drawn}
+    check_outputs([page, *pictures], Inputs(), overwrite)
+    for path, picture in pictures.items():
+        draw_picture(picture, path)
+    with replacing(page) as temporary:
+        temporary.write_text("\n".join(_write(results)), encoding="utf-8")
+    return page
+
+
+def _write(results: Iterable[Result]) -> Iterator[str]:
+    yield HEAD
+    for result in results:
+        yield from write_section(result)
+        for picture in result.outcome.pictures:
+            yield f"![{picture.title}]({PICTURES}/{picture.name}.png)\n"
+    yield "## Evaluator\n"
+    yield from (f"- {name}: {value}" for name, value in describe_evaluator().items())
+    yield ""
+
+
+def write_section(result: Result) -> Iterator[str]:
+    """An experiment's lines of Markdown."""
+    yield f"## {result.title}\n"
+    yield f"```\n{result.command}\n```\n"
+    yield f"{result.date}: {result.clips:,} clips, {result.trained:,} learned from.\n"
+    for table in result.outcome.tables:
+        yield from _write_table(table)
+    for finding in result.outcome.findings:
+        yield _write_finding(result.outcome.tables[0], finding)
+    yield from (f"- {note}" for note in result.notes)
+    yield ""
+
+
+def _write_table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"**{table.title}**\n"
+    yield f"| | {' | '.join(table.columns)} |"
+    yield f"|{' --- |' * (len(table.columns) + 1)}"
+    for line in table.lines:
+        cells = (_write_cell(line, column, table.digits) for column in range(len(table.columns)))
+        yield f"| {line.name} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _write_cell(line: Line, column: int, digits: int) -> str:
+    ours = [_round(line.ours[column], digits)] if line.ours else []
+    paper = [f"({_round(line.paper[column], digits)})"] if line.paper else []
+    return " ".join(ours + paper)
+
+
+def _round(figure: float, digits: int) -> str:
+    return f"{round(figure, digits) + 0.0:.{digits}f}"  # no "-0.0"
+
+
+def _write_finding(table: Table, finding: Finding) -> str:
+    lines = {line.name: line for line in table.lines}
+    verdicts = compare_directions(table, lines[finding.better], lines[finding.worse])
+    parts = [
+        f"{verdict} {', '.join(columns)}"
+        for verdict, agrees in (("agrees with the paper:", True), ("does not:", False))
+        if (columns := [column for column, found in verdicts.items() if found == agrees])
+    ]
+    text = f"- *{finding.better}* above *{finding.worse}*: {'; '.join(parts) or 'not compared'}"
+    if finding.cider is None:
+        return text + "."
+    mean, low, high = finding.cider
+    return f"{text}. CIDEr {mean:+.1f}, 95% interval {low:+.1f} to {high:+.1f}."
+
+
+def compare_directions(table: Table, better: Line, worse: Line) -> dict[str, bool]:
+    """Column to whether ours and the paper's figures of both lines differ in the same direction."""
+    if not all((better.ours, worse.ours, better.paper, worse.paper)):
+        return {}
+    ours, paper = (
+        [high > low for high, low in zip(*pair, strict=True)]
+        for pair in ((better.ours, worse.ours), (better.paper, worse.paper))
+    )
+    return {
+        column: own == printed
+        for column, own, printed in zip(table.columns, ours, paper, strict=True)
+    }

@@ -1,0 +1,114 @@
+"""What an experiment found, as a file that the report is written from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any, cast, get_args, get_origin, get_type_hints
+
+from densevidcap.data.text_files import read_json
+from densevidcap.errors import CorpusError
+from densevidcap.model_folder import write_json
+
+RESULTS = "results.json"
+
+Figures = tuple[float, ...]
+"""One for each column of a table, or none at all."""
+
+
+@dataclass(frozen=True)
+class Line:
+    name: str
+    ours: Figures = ()
+    paper: Figures = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    digits: int = 1
+    """After the point."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim of the paper, that one line of the first table is above another, beside ours."""
+
+    better: str
+    worse: str
+    cider: tuple[float, float, float] | None = None
+    """By how much CIDEr is, and the ends of its 95% interval, in percent."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    name: str
+    """Of the file, without its ending."""
+    title: str
+    x: str
+    y: str
+    """What the axes show."""
+    curves: tuple[Curve, ...]
+    bars: tuple[str, ...] = ()
+    """Names of the places on the x axis, if bars are to be drawn there."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All figures of an experiment."""
+
+    tables: tuple[Table, ...]
+    findings: tuple[Finding, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """An outcome, and what it must be quoted with."""
+
+    experiment: str
+    title: str
+    command: str
+    date: str
+    """YYYY-MM-DD"""
+    clips: int
+    """On which it was measured."""
+    trained: int
+    """Clips that were learned from."""
+    notes: tuple[str, ...]
+    outcome: Outcome
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / self.experiment / RESULTS, asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> Result:
+        content = read_json(path)
+        try:
+            result: Result = _restore(cls, content)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise CorpusError(
+                f"{path}: not the results of an experiment ({error}); run it again"
+            ) from None
+        return result
+
+
+def _restore(kind: Any, content: Any) -> Any:
+    """A value of that type from JSON: dataclasses were objects, tuples lists."""
+    if is_dataclass(kind):
+        types = get_type_hints(kind)
+        values = {name: _restore(types[name], value) for name, value in content.items()}
+        return cast(Any, kind)(**values)
+    if isinstance(content, list):
+        item = get_args(kind)[0] if get_origin(kind) is tuple else None
+        return tuple(_restore(item, each) for each in content)
+    return content

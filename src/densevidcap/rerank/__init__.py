@@ -1,1 +1,0 @@
-"""Reranking: how well a sentence fits a clip, and how sure we are that it does."""

@@ -1,0 +1,108 @@
+"""What is done with posted clips outside the server: see `shelter`."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
+
+from densevidcap.data.clip import open_clip
+from densevidcap.data.limits import Limits
+from densevidcap.errors import ClipError, ClipTooLargeError
+from densevidcap.export import save
+from densevidcap.export.report.footage import EMBEDDED
+from densevidcap.studio.answers import Result
+from densevidcap.studio.uploads import parse_captions
+from densevidcap.types import DenseCaptions
+
+
+def die_with_parent() -> None:
+    """End this process as soon as its parent has ended."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+T = TypeVar("T")
+
+
+class Sandbox:
+    """One process, one task at a time; when it dies or takes too long, the next task gets a new
+    one. A task that is cancelled ends with its process."""
+
+    def __init__(self, most_seconds: float) -> None:
+        self._most_seconds = most_seconds
+        self._pool: ProcessPoolExecutor | None = None
+        # A process that dies takes all tasks given to it along: so it never has a second one.
+        self._turn = asyncio.Lock()
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """The function's result or its error; a ClipError if the process did not survive it."""
+        async with self._turn:
+            try:
+                # Not earlier: where no process can be made, the next task shall try again.
+                self._pool = self._pool or self._build()
+                task = asyncio.wrap_future(self._pool.submit(function, *arguments))
+            except OSError:
+                self.close()
+                raise
+            try:
+                return await asyncio.wait_for(task, self._most_seconds)
+            except BrokenProcessPool:
+                self.close()
+                raise ClipError("cannot be decoded; convert it, for example with ffmpeg") from None
+            except asyncio.TimeoutError:
+                self.close()
+                raise ClipError(
+                    f"takes longer than {self._most_seconds:g} seconds to read; cut or shrink it"
+                ) from None
+            except asyncio.CancelledError:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        # A pool waits for its task at exit, however long that takes; a process can be ended.
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        pool.shutdown(cancel_futures=True)
+
+    @staticmethod
+    def _build() -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(1, mp_context=context, initializer=die_with_parent)
+
+
+def inspect(source: Path, limits: Limits) -> None:
+    """Raise a ClipError unless it can be read: headers, and one frame."""
+    _ = open_clip(source, limits=limits).info
+
+
+def export(
+    captions: DenseCaptions, source: Path, footage: Path, kind: str, path: Path, limits: Limits
+) -> None:
+    """Write the captions in that format."""
+    # A report travels alone, so it holds the video; what browsers play may be smaller.
+    shown = footage if kind == "html" else source
+    if kind == "html" and footage.stat().st_size > EMBEDDED:
+        raise ClipTooLargeError("too large to be part of a page; take the mp4 instead")
+    save(captions, path, kind, open_clip(shown, limits=limits))
+
+
+def read(data: bytes, most: int) -> bytes:
+    """Captions made earlier as the answer to whoever sent them: see `parse_captions`."""
+    return Result.of(parse_captions(data, most)).model_dump_json().encode()

@@ -1,0 +1,240 @@
+"""What a frozen encoder sees in a corpus, computed once and kept on disk.
+
+A cache is a folder named after everything its numbers depend on beside the clips;
+those it knows by id, and by name and size of their files. Its files only grow, a
+clip's features first and its line in the index after, so a run that is killed goes
+on where it was. Opening changes nothing; one process at a time adds clips, and cuts
+off what a killed one has left unfinished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from densevidcap.data.clip import open_clip
+from densevidcap.data.failures import naming
+from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.sampling import Sampling
+from densevidcap.errors import ClipError, CorpusError
+from densevidcap.files import hold, writing
+from densevidcap.models.word_detector import FastEncoder, RegionEncoder
+from densevidcap.types import FloatArray, Frames, TimeArray
+
+DATA = "features.f16"
+INDEX = "index.jsonl"
+
+
+class FeatureCache:
+    """Clip id to features (T, R, D), memory-mapped float16; R are regions or a map's cells."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._shape: tuple[int, int] = (0, 0)
+        self._rows: dict[str, tuple[int, list[float]]] = {}
+        self._origins: dict[str, str | None] = {}
+        self._frames = self._index_bytes = 0
+        self._read()
+
+    def __contains__(self, clip: str) -> bool:
+        return clip in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def times(self, clip: str) -> TimeArray:
+        """(T,) seconds."""
+        return np.array(self._rows[clip][1])
+
+    def rows(self, clip: str) -> range:
+        """Where the clip's frames stand in `all`."""
+        start, times = self._rows[clip]
+        return range(start, start + len(times))
+
+    @property
+    def all(self) -> npt.NDArray[np.float16]:
+        """(all frames, R, D)."""
+        return np.memmap(self.folder / DATA, np.float16, "r", shape=(self._frames, *self._shape))
+
+    def features(self, clip: str) -> FloatArray:
+        """(T, R, D) of one clip."""
+        return np.asarray(self.all[list(self.rows(clip))], dtype=np.float32)
+
+    def check_origin(self, clip: str, origin: str | None) -> None:
+        """Refuse a cached clip that shares no more than its id with the one that is meant.
+
+        Where either origin is unknown, the id has to do.
+        """
+        cached = self._origins[clip]
+        if origin and cached and origin != cached:
+            raise CorpusError(
+                f"{self.folder}: its clip '{clip}' is {cached}, not {origin};"
+                " give another --cache, or remove this one"
+            )
+
+    @contextmanager
+    def filling(self) -> Iterator[None]:
+        """A block in which this process may append clips, and no other."""
+        refusal = CorpusError(
+            f"{self.folder}: another process adds clips to this cache; "
+            "wait until it is done, or give another --cache"
+        )
+        with hold(self.folder, refusal):
+            # Others may have added clips since it was opened.
+            self._read()
+            yield
+
+    def append(
+        self, clip: str, times: TimeArray, features: FloatArray, origin: str | None = None
+    ) -> None:
+        """Add a clip; only inside `filling`."""
+        shape = list(features.shape[1:])
+        entry = {"id": clip, "times": times.tolist(), "shape": shape, "origin": origin}
+        line = f"{json.dumps(entry)}\n".encode()
+        _extend(self.folder / DATA, self._data_bytes, features.astype(np.float16).tobytes())
+        _extend(self.folder / INDEX, self._index_bytes, line)
+        self._index_bytes += len(line)
+        self._add_row(clip, times.tolist(), shape, origin)
+
+    def _add_row(self, clip: str, times: list[float], shape: list[int], origin: str | None) -> None:
+        self._origins[clip] = origin
+        self._shape = (shape[0], shape[1])
+        self._rows[clip] = (self._frames, times)
+        self._frames += len(times)
+
+    def _read(self) -> None:
+        self._rows.clear()
+        self._origins.clear()
+        self._frames = 0
+        index, data = self.folder / INDEX, self.folder / DATA
+        lines = index.read_bytes() if index.exists() else b""
+        lines = lines[: lines.rfind(b"\n") + 1]  # a kill may have cut the last one
+        self._index_bytes = len(lines)
+        try:
+            for line in lines.splitlines():
+                entry = json.loads(line)
+                self._add_row(entry["id"], entry["times"], entry["shape"], entry.get("origin"))
+        except (ValueError, KeyError, TypeError):
+            raise self._damaged() from None
+        if self._frames and (not data.exists() or data.stat().st_size < self._data_bytes):
+            raise self._damaged()
+
+    @property
+    def _data_bytes(self) -> int:
+        """Of all clips that the index has."""
+        return self._frames * self._shape[0] * self._shape[1] * 2
+
+    def _damaged(self) -> CorpusError:
+        return CorpusError(f"{self.folder}: damaged; remove it to compute it again")
+
+
+def _extend(path: Path, start: int, content: bytes) -> None:
+    """Add to a file from there on, in place of what a killed process has left unfinished."""
+    with writing(path):
+        path.touch()
+        with path.open("r+b") as file:
+            file.seek(start)
+            file.truncate()
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def describe_origin(source: str | None) -> str | None:
+    """A source's name and size, which stay when a corpus is moved; None if it is not there."""
+    if source is None:
+        return None
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return f"{path.name} ({len(list(path.iterdir())):,} files)"
+        file = path if path.is_file() else Path(source.rpartition("::")[0])
+        return f"{path.name} ({file.stat().st_size:,} bytes)" if file.is_file() else None
+    except OSError:
+        return None
+
+
+def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:
+    """A name that changes with anything the features depend on, and with nothing else."""
+    digest = hashlib.sha256()
+    digest.update(json.dumps([asdict(encoder.options), asdict(sampling), stage]).encode())
+    later = () if stage is None else encoder.backbone.stages()[stage:]
+    unused = tuple(f"backbone.{module}." for each in later for module in each.modules)
+    for name, tensor in encoder.state_dict().items():
+        if not name.startswith(unused):
+            digest.update(name.encode())
+            digest.update(tensor.contiguous().numpy().tobytes())
+    return f"{encoder.options.backbone}-{digest.hexdigest()[:12]}"
+
+
+def cache_features(
+    records: Iterable[ClipRecord],
+    encoder: RegionEncoder,
+    folder: Path,
+    sampling: Sampling,
+    stage: int | None = None,
+    advance: Callable[[], None] = lambda: None,
+    fail_fast: bool = False,
+) -> tuple[FeatureCache, dict[str, str]]:
+    """Features of every record that is not in the cache yet, and the clips that failed, with why.
+
+    Region features, or with `stage` the cells that go into that stage of the
+    backbone. One thread decodes the next clip while the encoder works on this one. With
+    `fail_fast` the first failure is raised instead.
+    """
+    records = list(records)
+    cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
+    whole = all(record.id in cache for record in records)
+    fast, size = FastEncoder(encoder), (encoder.options.size,) * 2
+    failures: dict[str, str] = {}
+
+    def read(record: ClipRecord) -> Frames:
+        if record.source is None:
+            raise ClipError(f"{record.id}: its manifest line names no source")
+        return open_clip(record.source).sample(sampling, size)
+
+    # A whole cache is only read, which many may do at once, also where nothing can be written.
+    with nullcontext() if whole else cache.filling(), ThreadPoolExecutor(1) as reader:
+        missing = []
+        for record in records:
+            if record.id in cache:
+                cache.check_origin(record.id, describe_origin(record.source))
+                advance()
+            else:
+                missing.append(record)
+        upcoming = [reader.submit(read, record) for record in missing[:2]]
+        for position, record in enumerate(missing):
+            if position + 2 < len(missing):
+                upcoming.append(reader.submit(read, missing[position + 2]))
+            try:
+                with naming(record.id):
+                    frames = upcoming.pop(0).result()
+                    images = frames.images
+                    features = fast(images) if stage is None else fast.begin(images, stage)
+                origin = describe_origin(record.source)
+                cache.append(record.id, frames.times, features, origin)
+            except ClipError as error:
+                if fail_fast:
+                    raise
+                failures[record.id] = str(error)
+            advance()
+    return cache, failures
+
+
+def gather(
+    cache: FeatureCache, clips: Sequence[Sequence[int]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features (N, R, D) of each clip's rows, and the place of each frame's clip (N,)."""
+    rows = np.concatenate([np.asarray(rows, dtype=np.intp) for rows in clips])
+    owners = np.repeat(np.arange(len(clips)), [len(rows) for rows in clips])
+    return torch.from_numpy(cache.all[rows].astype(np.float32)), torch.from_numpy(owners)

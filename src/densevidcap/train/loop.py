@@ -1,0 +1,277 @@
+"""The one training loop that every model of the project uses.
+
+A run can be killed at any moment: its folder holds the last whole checkpoint,
+and a resumed run ends in the same weights as one that was never disturbed. So
+everything that a step depends on is in the checkpoint (weights, optimiser,
+random state), and the batches of an epoch depend on seed and epoch alone.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from math import cos, pi
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from densevidcap.errors import ModelError
+from densevidcap.files import replacing
+
+CHECKPOINT = "checkpoint.safetensors"
+HISTORY = "history.jsonl"
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How a model is trained; what it is trained on belongs to its task."""
+
+    epochs: int = 10
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    warmup: float = 0.05
+    """Share of all steps over which the learning rate rises; it falls by a cosine after."""
+    clip_norm: float = 5.0
+    average: float = 0.0
+    """Decay of a running average of the weights, kept as the result; 0 keeps the last weights."""
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ModelError(f"epochs must be at least 1, not {self.epochs}")
+        for name in ("learning_rate", "clip_norm"):
+            if not getattr(self, name) > 0:
+                raise ModelError(f"{name} must be more than 0, not {getattr(self, name)}")
+        for name in ("weight_decay", "seed"):
+            if not getattr(self, name) >= 0:
+                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        if not 0 <= self.warmup <= 1:
+            raise ModelError(f"warmup is a share, from 0 to 1, not {self.warmup}")
+        if not 0 <= self.average < 1:
+            raise ModelError(f"average must be from 0 to below 1, not {self.average}")
+
+
+class Task(Protocol):
+    """What the loop needs to know of a model and its data."""
+
+    @property
+    def model(self) -> nn.Module: ...
+
+    def steps_per_epoch(self) -> int: ...
+
+    def batches(self, epoch: int) -> Iterator[Any]:
+        """The batches of an epoch, the same ones whenever they are asked for."""
+
+    def loss(self, batch: Any) -> Tensor: ...
+
+    def validate(self) -> dict[str, float]:
+        """Figures on held-out data; the model is in evaluation mode. May be empty."""
+
+    def lr_multipliers(self) -> dict[str, float]:
+        """Factor on the learning rate by prefix of a parameter's name; frozen ones have 0."""
+
+
+class Progress(Protocol):
+    """Somebody who wants to see how training goes."""
+
+    def step(self, done: int, total: int, loss: float) -> None: ...
+
+    def epoch(self, epoch: int, figures: dict[str, float]) -> None: ...
+
+
+class Silence:
+    """Nobody looks."""
+
+    def step(self, done: int, total: int, loss: float) -> None:
+        pass
+
+    def epoch(self, epoch: int, figures: dict[str, float]) -> None:
+        pass
+
+
+def learning_rate_at(step: int, total: int, options: TrainingOptions) -> float:
+    """Linear warm-up, then a cosine to zero."""
+    warmup = max(1, round(total * options.warmup))
+    if step < warmup:
+        return options.learning_rate * (step + 1) / warmup
+    return options.learning_rate * 0.5 * (1 + cos(pi * (step - warmup) / max(1, total - warmup)))
+
+
+class Run:
+    """A training run with its state in one folder."""
+
+    def __init__(self, task: Task, options: TrainingOptions, folder: Path) -> None:
+        self.task, self.options, self.folder = task, options, folder
+        self.step = 0
+        self._saved = 0.0
+        self.total = options.epochs * task.steps_per_epoch()
+        self.rates, self.optimiser = _build_optimiser(task, options)
+        self.trained = {n: p for n, p in task.model.named_parameters() if p.requires_grad}
+        self.averages = {n: p.detach().clone() for n, p in self.trained.items()}
+
+    def train(self, progress: Progress | None = None) -> list[dict[str, Any]]:
+        """Train to the end, from the last checkpoint if there is one; returns the history."""
+        progress = progress or Silence()
+        model, per_epoch = self.task.model, self.task.steps_per_epoch()
+        torch.manual_seed(self.options.seed)
+        history = self._resume()
+        self._saved = time.monotonic()
+        while self.step < self.total:
+            epoch, done = divmod(self.step, per_epoch)
+            model.train()
+            losses: list[float] = []
+            for position, batch in enumerate(self.task.batches(epoch)):
+                if position < done:
+                    continue
+                losses.append(self._take_step(batch))
+                progress.step(self.step, self.total, losses[-1])
+                last = self.step % per_epoch == 0
+                if not last and self._is_due():
+                    self._save(history)
+            with self.averaged():
+                model.eval()
+                figures = self.task.validate()
+            figures = {"loss": sum(losses) / max(1, len(losses)), **figures}
+            history.append({"epoch": epoch + 1, "step": self.step, **figures})
+            progress.epoch(epoch + 1, figures)
+            # Epochs of a small corpus take less time than writing a checkpoint.
+            if self.step == self.total or self._is_due():
+                self._save(history)
+        if self.options.average:
+            with torch.no_grad():
+                for name, parameter in self.trained.items():
+                    parameter.copy_(self.averages[name])
+        model.eval()
+        return history
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._saved > self.options.checkpoint_seconds
+
+    def averaged(self) -> Any:
+        """A block in which the model carries the averaged weights."""
+        return _Swapped(self.trained, self.averages) if self.options.average else nullcontext()
+
+    def _take_step(self, batch: Any) -> float:
+        rate = learning_rate_at(self.step, self.total, self.options)
+        for group, factor in zip(self.optimiser.param_groups, self.rates, strict=True):
+            group["lr"] = rate * factor
+        loss = self.task.loss(batch)
+        value = float(loss.detach())
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ModelError(
+                f"{self.folder}: the loss became {value} at step {self.step}; "
+                "lower the learning rate and start again from an empty folder"
+            )
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.trained.values(), self.options.clip_norm)
+        self.optimiser.step()
+        self.step += 1
+        if decay := self.options.average:
+            decay = min(decay, self.step / (self.step + 10))  # short runs forget their start too
+            with torch.no_grad():
+                for name, parameter in self.trained.items():
+                    self.averages[name].lerp_(parameter, 1 - decay)
+        return value
+
+    def _save(self, history: Sequence[dict[str, Any]]) -> None:
+        """One file, replaced as a whole: a kill leaves the old checkpoint or the new one."""
+        tensors = {f"model.{n}": t for n, t in self.task.model.state_dict().items()}
+        tensors |= {f"average.{n}": t for n, t in self.averages.items()}
+        names = {id(p): n for n, p in self.trained.items()}
+        for parameter, state in self.optimiser.state.items():
+            for key, value in state.items():
+                tensors[f"optimiser.{key}.{names[id(parameter)]}"] = value
+        tensors["random"] = torch.get_rng_state()
+        header = {
+            "step": str(self.step),
+            "options": json.dumps(asdict(self.options)),
+            "history": json.dumps(list(history)),
+        }
+        with replacing(self.folder / CHECKPOINT) as temporary:
+            save_file({n: t.clone().contiguous() for n, t in tensors.items()}, temporary, header)
+        lines = "".join(json.dumps(entry) + "\n" for entry in history)
+        with replacing(self.folder / HISTORY) as temporary:
+            temporary.write_text(lines)
+        self._saved = time.monotonic()
+
+    def _resume(self) -> list[dict[str, Any]]:
+        path = self.folder / CHECKPOINT
+        if not path.exists():
+            return []
+        try:
+            with safe_open(path, "pt") as file:
+                header = file.metadata()
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except SafetensorError as error:
+            raise ModelError(f"{path}: damaged ({error}); remove it to train anew") from None
+        if json.loads(header["options"]) != asdict(self.options):
+            raise ModelError(
+                f"{path}: was made with other training options; give another folder or remove it"
+            )
+
+        def part(prefix: str) -> dict[str, Tensor]:
+            return {n[len(prefix) :]: t for n, t in tensors.items() if n.startswith(prefix)}
+
+        self.task.model.load_state_dict(part("model."))
+        self.averages = part("average.")
+        for name, parameter in self.trained.items():
+            state = {
+                key: tensors[f"optimiser.{key}.{name}"]
+                for key in ("step", "exp_avg", "exp_avg_sq")
+                if f"optimiser.{key}.{name}" in tensors
+            }
+            if state:
+                self.optimiser.state[parameter] = state
+        torch.set_rng_state(tensors["random"])
+        self.step = int(header["step"])
+        history: list[dict[str, Any]] = json.loads(header["history"])
+        return history
+
+
+class _Swapped:
+    """Puts other values into parameters for the length of a block."""
+
+    def __init__(self, parameters: dict[str, nn.Parameter], values: dict[str, Tensor]) -> None:
+        self.parameters, self.values = parameters, values
+
+    def __enter__(self) -> None:
+        self._swap()
+
+    def __exit__(self, *_: object) -> None:
+        self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        for name, parameter in self.parameters.items():
+            parameter.data, self.values[name] = self.values[name], parameter.data
+
+
+def _build_optimiser(
+    task: Task, options: TrainingOptions
+) -> tuple[list[float], torch.optim.Optimizer]:
+    """AdamW with one group for each learning-rate factor; biases and norms do not decay."""
+    groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
+    factors = task.lr_multipliers()
+    for name, parameter in task.model.named_parameters():
+        matching = [prefix for prefix in factors if name.startswith(prefix)]
+        factor = factors[max(matching, key=len)] if matching else 1.0
+        parameter.requires_grad_(factor > 0)
+        if factor > 0:
+            groups.setdefault((factor, parameter.ndim > 1), []).append(parameter)
+    optimiser = torch.optim.AdamW(
+        [
+            {"params": parameters, "weight_decay": options.weight_decay if decays else 0.0}
+            for (_, decays), parameters in groups.items()
+        ],
+        lr=options.learning_rate,
+    )
+    return [factor for factor, _ in groups], optimiser

@@ -1,0 +1,73 @@
+"""What all pictures share: letters, boxes, sizes, and what happens between frames."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from densevidcap.data.clip import Size
+from densevidcap.types import Box, TimeArray
+from densevidcap.viz.colours import RGB, RIM
+
+
+@lru_cache(maxsize=32)
+def letter(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """The letters that come with Pillow, so that every machine draws the same."""
+    return ImageFont.load_default(size=size)
+
+
+Corners = tuple[float, float, float, float]
+
+
+def line_width(size: Size) -> int:
+    """Pixels of a line that suits a picture of this size."""
+    return max(2, round(max(size) / 220))
+
+
+def corners(box: Box, size: Size, inset: float = 0) -> Corners:
+    """(left, top, right, bottom) in pixels, each edge moved inwards by `inset`.
+
+    In the thinnest of pictures a box still has room for its rim on both sides.
+    """
+    width, height = size
+    left, top = box.left * width + inset, box.top * height + inset
+    right, bottom = box.right * width - 1 - inset, box.bottom * height - 1 - inset
+    return left, top, max(right, left + 3), max(bottom, top + 3)
+
+
+def outline(picture: Image.Image, box: Box, colour: RGB, inset: float = 0) -> None:
+    """A line with a dark rim, to be seen on anything."""
+    left, top, right, bottom = corners(box, picture.size, inset)
+    line = line_width(picture.size)
+    draw = ImageDraw.Draw(picture)
+    draw.rectangle((left, top, right, bottom), outline=RIM, width=line + 2)
+    draw.rectangle((left + 1, top + 1, right - 1, bottom - 1), outline=colour, width=line)
+
+
+def fit(shape: Size, longer: int) -> Size:
+    """A size of the same shape whose longer side has that many pixels."""
+    width, height = (max(1, round(side * longer / max(shape))) for side in shape)
+    return width, height
+
+
+def choose_evenly(count: int, most: int) -> list[int]:
+    """Indices of at most `most` of `count` frames, evenly spread, the first and last among them."""
+    return [int(index) for index in np.linspace(0, count - 1, min(count, most)).round()]
+
+
+FloatValues = npt.NDArray[np.floating]
+
+
+def lerp(times: TimeArray, values: FloatValues, time: float) -> FloatValues:
+    """(N,): (T, N) values of frames at times (T,), in even passage from one frame to the next.
+
+    Before the first frame and after the last one their values hold.
+    """
+    after = int(np.searchsorted(times, time))
+    before, after = max(0, after - 1), min(after, len(times) - 1)
+    span = times[after] - times[before]
+    share = np.clip((time - times[before]) / span, 0, 1) if span > 0 else 0.0
+    return np.asarray(values[before] * (1 - share) + values[after] * share)

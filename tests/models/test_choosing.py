@@ -1,0 +1,105 @@
+"""The choice of sentences: the best first, none twice, and as different as is asked for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from densevidcap.decoding.select import ChoiceOptions, choose
+from densevidcap.errors import ModelError
+from densevidcap.regions.objectives import Float64Array
+
+SEQUENCES = 4
+
+
+class Found(NamedTuple):
+    """Sentences, their quality, meanings and affinities to sequences."""
+
+    sentences: list[str]
+    quality: Float64Array
+    meanings: Float64Array
+    affinities: Float64Array
+
+
+def find_sentences(seed: int, count: int) -> Found:
+    """Some sentences stand twice."""
+    random = np.random.default_rng(seed)
+    said = random.integers(0, max(1, count // 2 + 1), count)
+    different = int(said.max()) + 1
+    return Found(
+        [f"a cat of {number} years" for number in said],
+        random.uniform(0, 1, different)[said],
+        random.normal(size=(different, 5))[said],
+        random.normal(size=(different, SEQUENCES))[said],
+    )
+
+
+def mean_cosine(vectors: Float64Array) -> float:
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return float((units @ units.T)[~np.eye(len(units), dtype=bool)].mean())
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 30), k=st.integers(1, 12))
+def test_no_sentence_twice_and_sequences_in_turn(seed: int, count: int, k: int) -> None:
+    found = find_sentences(seed, count)
+    chosen = choose(*found, ChoiceOptions(k))
+    said = [found.sentences[choice.place] for choice in chosen]
+    assert len(set(said)) == len(said) == min(k, len(set(found.sentences)))
+    assert found.quality[chosen[0].place] == found.quality.max()
+    for start in range(0, len(chosen), SEQUENCES):
+        described = [choice.sequence for choice in chosen[start : start + SEQUENCES]]
+        assert len(set(described)) == len(described)
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 30))
+def test_by_quality_alone_the_best_are_chosen(seed: int, count: int) -> None:
+    found = find_sentences(seed, count)
+    chosen = choose(*found, ChoiceOptions(k=5, diversity=0, specificity=0))
+    quality = found.quality[[choice.place for choice in chosen]]
+    assert quality.tolist() == sorted(set(found.quality.tolist()), reverse=True)[:5]
+
+
+def test_the_weight_of_diversity_makes_sentences_differ() -> None:
+    sameness = []
+    for diversity in (0.0, 0.5, 2.0, 100.0):
+        each = []
+        for seed in range(20):
+            found = find_sentences(seed, 60)
+            chosen = choose(*found, ChoiceOptions(5, diversity))
+            each.append(mean_cosine(found.meanings[[choice.place for choice in chosen]]))
+        sameness.append(np.mean(each))
+    assert sameness == sorted(sameness, reverse=True)
+    assert sameness[0] - sameness[-1] > 0.1
+
+
+def test_the_weight_of_specificity_ties_sentences_to_their_sequences() -> None:
+    ties = []
+    for weight in (0.0, 0.1, 10.0):
+        each = []
+        for seed in range(20):
+            found = find_sentences(seed, 60)
+            chosen = choose(*found, ChoiceOptions(4, specificity=weight))
+            each += [found.affinities[choice] for choice in chosen[1:]]
+        ties.append(np.mean(each))
+    assert ties == sorted(ties)
+    assert ties[0] < ties[-1]
+
+
+def test_the_same_content_words_say_the_same() -> None:
+    sentences = ["a dog and a cat", "the cat and the dog", "a cat"]
+    found = Found(sentences, np.array([0.9, 0.8, 0.1]), np.zeros((3, 3)), np.zeros((3, 2)))
+    assert choose(*found, ChoiceOptions(k=3)) == [(0, 0), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"k": 0}, {"diversity": -1.0}, {"diversity": float("nan")}, {"specificity": -0.1}]
+)
+def test_impossible_choices_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ModelError):
+        ChoiceOptions(**wrong)  # type: ignore[arg-type]

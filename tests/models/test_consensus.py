@@ -1,0 +1,87 @@
+"""Agreement: with everybody, with nobody, and whatever the order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from densevidcap.decoding.mbr import Phrases, agree
+from densevidcap.errors import CorpusError
+
+CAPTIONS = [
+    ["a man runs", "the man plays"],
+    ["a man plays the guitar", "a dog sleeps"],
+    ["a dog runs", "the dog plays"],
+    ["a man sleeps"],
+]
+PHRASES = Phrases.count(CAPTIONS)
+words = st.sampled_from(["a", "the", "man", "dog", "runs", "plays", "guitar", "sleeps", "zebra"])
+sentences = st.lists(
+    st.lists(words, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=8, unique=True
+)
+
+
+@given(sentences)
+def test_agreement_is_a_share(said: list[str]) -> None:
+    found = agree(said, [1] * len(said), PHRASES)
+    assert found.shape == (len(said),)
+    assert (found >= 0).all()
+    assert (found <= 1 + 1e-9).all()
+
+
+@given(sentences)
+def test_the_order_does_not_matter(said: list[str]) -> None:
+    order = np.random.default_rng(len(said)).permutation(len(said))
+    shuffled = agree([said[place] for place in order], [1] * len(said), PHRASES)
+    np.testing.assert_allclose(shuffled, agree(said, [1] * len(said), PHRASES)[order])
+
+
+@given(sentences)
+def test_a_count_is_as_good_as_a_repetition(said: list[str]) -> None:
+    counts = [1 + place % 3 for place in range(len(said))]
+    repeated = [one for one, count in zip(said, counts, strict=True) for _ in range(count)]
+    found = agree(repeated, [1] * len(repeated), PHRASES)
+    firsts = [repeated.index(one) for one in said]
+    np.testing.assert_allclose(agree(said, counts, PHRASES), found[firsts])
+
+
+def test_who_says_something_else_agrees_least() -> None:
+    said = ["a dog runs", "the dog runs", "a dog sleeps", "a man plays the guitar"]
+    found = agree(said, [1] * len(said), PHRASES)
+    assert found.argmin() == 3
+    assert found.argmax() == 0
+
+
+def test_saying_little_agrees_less_than_saying_what_others_say() -> None:
+    said = ["a dog", "a dog runs and plays", "a dog runs and sleeps", "a dog plays and sleeps"]
+    assert agree(said, [1] * len(said), PHRASES).argmin() == 0
+
+
+def test_saying_it_twice_agrees_less() -> None:
+    said = ["a dog sleeps", "a dog sleeps sleeps sleeps", "the dog sleeps"]
+    assert agree(said, [1] * len(said), PHRASES).argmin() == 1
+
+
+def test_rarity_counts_clips_not_captions() -> None:
+    assert PHRASES.rarity("a") == 0
+    assert PHRASES.rarity("man") < PHRASES.rarity("dog") < PHRASES.rarity("guitar")
+    assert PHRASES.rarity("zebra") == PHRASES.rarity("guitar")
+
+
+def test_phrases_come_back_as_they_were_saved(tmp_path: Path) -> None:
+    PHRASES.save(tmp_path / "phrases.json")
+    again = Phrases.load(tmp_path / "phrases.json")
+    for phrase in ("a", "man", "a man", "the guitar", "zebra"):
+        assert again.rarity(phrase) == PHRASES.rarity(phrase)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"clips": 3}', '{"clips": 3, "phrases": [1]}'])
+def test_damaged_phrases_are_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "phrases.json"
+    path.write_text(content)
+    with pytest.raises(CorpusError, match=r"phrases\.json"):
+        Phrases.load(path)

@@ -1,0 +1,122 @@
+"""What Section 3.3 of the paper asks of sentences: both directions, every frame, Eq. 14."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+
+import numpy as np
+import pytest
+import torch
+from tests.models.small_captioners import SENTENCES
+from tests.models.small_views import FEATURES, REGIONS, WORDS, make_view
+from torch import Tensor, nn
+
+from densevidcap.data.lsa import LatentSpace
+from densevidcap.data.text import Vocabulary
+from densevidcap.decoding.generate import BeamOptions
+from densevidcap.decoding.mbr import Phrases
+from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.models.category import CategoryClassifier, mark_category
+from densevidcap.models.decoders import S2VT
+from densevidcap.models.streams import ClipView, Seen
+from densevidcap.pipeline.generator import MOST_FRAMES, CaptionGenerator
+
+CATEGORIES = ("cooking", "music", "sports")
+
+
+def make_describer() -> CaptionGenerator:
+    """Random weights, large enough that every input changes what is said."""
+    torch.manual_seed(0)
+    options = CaptionModelOptions(
+        hidden=16,
+        embedding=8,
+        dropout=0.0,
+        frame_streams={"regions": FEATURES},
+        whole_streams={"category": len(CATEGORIES)},
+    )
+    captioner = CaptionModel(Vocabulary.build(SENTENCES), options).eval()
+    classifier = CategoryClassifier(CATEGORIES, FEATURES, WORDS).eval()
+    for parameter in (*captioner.parameters(), *classifier.parameters()):
+        nn.init.normal_(parameter, std=0.6)
+    return CaptionGenerator(
+        captioner, classifier, LatentSpace.fit(SENTENCES), Phrases.count([SENTENCES])
+    )
+
+
+def read_step_by_step(lstm: nn.LSTM, frames: list[Tensor]) -> Tensor:
+    """(2, H): the hidden and the cell state after these frames, in this order."""
+    hidden = cell = torch.zeros(1, lstm.hidden_size)
+    for frame in frames:
+        hidden, cell = torch.lstm_cell(frame[None], (hidden, cell), *lstm.all_weights[0])
+    return torch.stack((hidden[0], cell[0]))
+
+
+def test_one_lower_lstm_reads_forwards_and_the_other_backwards() -> None:
+    torch.manual_seed(0)
+    decoder = S2VT(width=5, embedding=4, hidden=8, dropout=0.0, directions=2).eval()
+    lengths = [4, 2, 1]
+    seen = Seen(torch.randn(3, 4, 5), torch.randn(3, 5), torch.tensor(lengths))
+    state = decoder.encode(seen)
+    forwards, backwards = decoder.lower
+    assert isinstance(forwards, nn.LSTM)
+    assert isinstance(backwards, nn.LSTM)
+    for row, length in enumerate(lengths):
+        frames = list(seen.frames[row, :length])
+        torch.testing.assert_close(state["lower0"][row], read_step_by_step(forwards, frames))
+        torch.testing.assert_close(state["lower1"][row], read_step_by_step(backwards, frames[::-1]))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.7])
+def test_a_sentence_counts_with_the_probability_of_its_category(penalty: float) -> None:
+    """Eq. 14: the best, over the categories c, of P(s | c, v) times P(c | v)."""
+    describer, view = make_describer(), make_view(frames=3, categories=0)
+    assert describer.classifier is not None
+    likely = describer.classifier.classify(view)
+    assert likely.max() / likely.min() > 2
+    beams = BeamOptions(4, length_penalty=penalty)
+    wanted: dict[tuple[int, tuple[int, ...]], float] = {}
+    for name, probability in zip(CATEGORIES, likely, strict=True):
+        for one in describer.propose(mark_category(view, CATEGORIES, name), beams):
+            score = one.score + log(probability) / (len(one.words) + 1) ** penalty
+            key = (one.sequence, one.words)
+            wanted[key] = max(score, wanted.get(key, score))
+    found = {
+        (one.sequence, one.words): one.score for one in describer.propose(view, beams, categories=3)
+    }
+    assert found == pytest.approx(wanted, abs=1e-5)
+
+
+@pytest.mark.parametrize("frames", [1, 2, 5, MOST_FRAMES])
+def test_every_frame_changes_what_is_thought_of_a_sentence(frames: int) -> None:
+    describer, view = make_describer(), make_view(frames, categories=0)
+    view = mark_category(view, CATEGORIES, "music")
+    sentence = describer.captioner.vocabulary.encode(SENTENCES[0])
+    usual = describer.compare(view, [sentence])
+    scores = [{one.score for one in describer.propose(view, BeamOptions(2))}]
+    for changed in range(frames):
+        other = change_frame(view, changed)
+        assert (np.abs(describer.compare(other, [sentence]) - usual) > 1e-6).all(), changed
+        scores.append({one.score for one in describer.propose(other, BeamOptions(2))})
+    assert len({frozenset(each) for each in scores}) == frames + 1
+
+
+def test_of_a_long_clip_as_many_frames_are_looked_at_as_were_trained_on() -> None:
+    describer, frames = make_describer(), 5 * MOST_FRAMES
+    view = mark_category(make_view(frames, categories=0), CATEGORIES, "music")
+    sentence = describer.captioner.vocabulary.encode(SENTENCES[0])
+    usual = describer.compare(view, [sentence])
+    counted = [
+        changed
+        for changed in range(frames)
+        if (describer.compare(change_frame(view, changed), [sentence]) != usual).any()
+    ]
+    assert len(counted) == MOST_FRAMES
+    assert counted[0] < 5
+    assert counted[-1] >= frames - 5
+
+
+def change_frame(view: ClipView, frame: int) -> ClipView:
+    features = view.features.copy()
+    features[frame] = np.random.default_rng(1).random((REGIONS, FEATURES), np.float32)
+    return replace(view, features=features)

@@ -1,0 +1,135 @@
+"""The Lexical-FCN as one thing: reading frames, saving, loading."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.models.small_world import ENCODER, make_model
+
+from densevidcap.data.lexicon import Lexicon, LexiconEntry
+from densevidcap.errors import ModelError
+from densevidcap.model_folder import CARD, WEIGHTS, save_model
+from densevidcap.models.losses import noisy_or
+from densevidcap.models.word_detector import (
+    LEXICON,
+    EncoderOptions,
+    HeadOptions,
+    LexicalFCN,
+    WordHead,
+)
+from densevidcap.types import Frames
+
+WORDS = Lexicon(LexiconEntry(word, 9 - n, 1, "NOUN") for n, word in enumerate(["dog", "cat"]))
+
+
+@pytest.fixture(scope="module")
+def model() -> LexicalFCN:
+    return make_model(WORDS)
+
+
+@pytest.fixture(scope="module")
+def frames() -> Frames:
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (5, ENCODER.size, ENCODER.size, 3), dtype=np.uint8)
+    return Frames(images, np.arange(5.0))
+
+
+@pytest.fixture
+def folder(model: LexicalFCN, tmp_path: Path) -> Path:
+    model.save(tmp_path / "model", {"licence": "Apache-2.0"})
+    return tmp_path / "model"
+
+
+def test_reading_is_the_forward_pass(model: LexicalFCN, frames: Frames) -> None:
+    seen = model.read(frames)
+    pixels = torch.from_numpy(frames.images).permute(0, 3, 1, 2).float()
+    with torch.inference_mode():
+        expected = torch.sigmoid(model(pixels)).numpy()
+    np.testing.assert_allclose(seen.probabilities, expected, atol=1e-5)
+    assert seen.grid == ENCODER.grid
+    assert seen.features.shape == (5, 4, 1280)
+    np.testing.assert_array_equal(seen.times, frames.times)
+
+
+def test_a_saved_model_gives_the_same_probabilities(
+    model: LexicalFCN, frames: Frames, folder: Path
+) -> None:
+    loaded = LexicalFCN.load(folder)
+    assert loaded.lexicon.words == ("dog", "cat")
+    assert json.loads((folder / CARD).read_text())["licence"] == "Apache-2.0"
+    before, after = model.read(frames), loaded.read(frames)
+    np.testing.assert_array_equal(after.probabilities, before.probabilities)
+    np.testing.assert_array_equal(after.features, before.features)
+
+
+def edit_card(folder: Path, **changes: object) -> None:
+    card = json.loads((folder / CARD).read_text())
+    (folder / CARD).write_text(json.dumps(card | changes))
+
+
+def test_folders_that_are_no_lexical_fcn_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"nowhere: no card\.json"):
+        LexicalFCN.load(tmp_path / "nowhere")
+    other = tmp_path / "other"
+    other.mkdir()
+    save_model(other, {}, {"kind": "language-model"})
+    with pytest.raises(ModelError, match="holds a language-model, not a Lexical-FCN"):
+        LexicalFCN.load(other)
+    (folder / LEXICON).unlink()
+    with pytest.raises(ModelError, match=rf"missing {LEXICON}"):
+        LexicalFCN.load(folder)
+
+
+def test_changed_weights_are_refused(folder: Path) -> None:
+    content = bytearray((folder / WEIGHTS).read_bytes())
+    content[-1] ^= 1
+    (folder / WEIGHTS).write_bytes(content)
+    with pytest.raises(ModelError, match=f"{WEIGHTS}: damaged or changed"):
+        LexicalFCN.load(folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"head": {"hidden": 8, "dropout": 0.5}},
+        {"head": {"hidden": 32, "layers": 3}},
+        {"encoder": None},
+        {"encoder": {"backbone": "lite2", "size": 96, "window": 2, "stride": 1}},
+    ],
+)
+def test_a_card_that_does_not_fit_the_weights_is_refused(
+    folder: Path, changes: dict[str, object]
+) -> None:
+    edit_card(folder, **changes)
+    with pytest.raises(ModelError, match="card and weights do not fit") as caught:
+        LexicalFCN.load(folder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("hidden", [0, 16])
+def test_bags_start_at_the_words_priors(hidden: int) -> None:
+    """Exactly so for an empty feature; features move it a little."""
+    head = WordHead(8, 3, HeadOptions(hidden=hidden)).eval()
+    priors = torch.tensor([0.5, 0.01, 0.2])
+    head.start_from_priors(priors, instances=16)
+    if hidden:
+        torch.nn.init.zeros_(head.shared.bias)
+    torch.testing.assert_close(noisy_or(head(torch.zeros(16, 8))), priors)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"backbone": "alexnet"}, "no backbone 'alexnet'"),
+        ({"size": 300}, "multiple of 32"),
+        ({"size": 96}, "does not fit 96 pixels"),
+        ({"backbone": "vgg16"}, "set window = 7 and stride = 1"),
+    ],
+)
+def test_impossible_encoders_are_refused(options: dict[str, object], fault: str) -> None:
+    with pytest.raises(ModelError, match=fault):
+        EncoderOptions(**options)  # type: ignore[arg-type]

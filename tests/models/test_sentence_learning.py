@@ -1,0 +1,128 @@
+"""The batches and figures that a captioner learns from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.models.plain_scores import score
+from tests.models.small_corpus import LIBRARY, Corpus, make_corpus, make_task
+
+from densevidcap.data.text import Vocabulary
+from densevidcap.errors import CorpusError, ModelError
+from densevidcap.models.streams import look, make_streams
+from densevidcap.train.sentences import Batch, SentenceOptions, SentenceTask
+
+PAD, BOS, EOS = Vocabulary.PAD, Vocabulary.BOS, Vocabulary.EOS
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return make_corpus(tmp_path_factory.mktemp("world"))
+
+
+def list_sentences(batch: Batch) -> list[tuple[int, ...]]:
+    return [tuple(word for word in row if word != PAD) for row in batch.sentences.tolist()]
+
+
+@settings(max_examples=20)
+@given(batch=st.integers(1, 70), epoch=st.integers(0, 5))
+def test_an_epoch_has_every_caption_once_with_its_own_sequence(
+    corpus: Corpus, batch: int, epoch: int
+) -> None:
+    task = make_task(corpus, SentenceOptions(batch=batch))
+    batches = list(task.batches(epoch))
+    assert len(batches) == task.steps_per_epoch()
+    learned = Counter(
+        (words, tuple(special.tolist()))
+        for each in batches
+        for words, special in zip(
+            list_sentences(each), each.streams.whole["special_words"], strict=True
+        )
+    )
+    expected: Counter[tuple[tuple[int, ...], tuple[float, ...]]] = Counter()
+    for record in corpus.records:
+        pairs = corpus.library.pair(record.id, LIBRARY)
+        rows = look(corpus.library.view(record.id), [int(sequence) for sequence in pairs])
+        streams = make_streams(rows, (), ("special_words",))
+        for caption, special in zip(record.captions, streams.whole["special_words"], strict=True):
+            words = tuple(task.model.vocabulary.encode(caption))
+            expected[words, tuple(special.tolist())] += 1
+    assert learned == expected
+
+
+def test_an_epochs_batches_are_always_the_same_ones(corpus: Corpus) -> None:
+    task = make_task(corpus, SentenceOptions(batch=16, frames=2))
+    first, again, other = (list(task.batches(epoch)) for epoch in (3, 3, 4))
+    for one, two in zip(first, again, strict=True):
+        assert torch.equal(one.sentences, two.sentences)
+        assert torch.equal(one.streams.frames["centred"], two.streams.frames["centred"])
+    assert [list_sentences(batch) for batch in first] != [list_sentences(batch) for batch in other]
+
+
+@given(longest=st.integers(1, 8))
+def test_long_captions_are_cut_and_end(corpus: Corpus, longest: int) -> None:
+    whole = make_task(corpus).pairs
+    for pair, cut in zip(
+        whole, make_task(corpus, SentenceOptions(max_length=longest)).pairs, strict=True
+    ):
+        assert cut.words == (*pair.words[:-1][: longest + 1], EOS)
+        assert (cut.clip, cut.sequence) == (pair.clip, pair.sequence)
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3, 99])
+def test_frames_are_drawn_anew_in_their_order(corpus: Corpus, frames: int) -> None:
+    task = make_task(corpus, SentenceOptions(frames=frames))
+    most = min(3, frames)
+    lengths = {
+        length
+        for epoch in range(5)
+        for batch in task.batches(epoch)
+        for length in batch.streams.lengths.tolist()
+    }
+    assert lengths == {1, *range((most + 1) // 2, most + 1)}  # one clip has a single frame
+
+
+def test_an_epoch_may_have_a_part_of_the_captions(corpus: Corpus) -> None:
+    task = make_task(corpus, SentenceOptions(batch=7, sentences=2))
+    batches = list(task.batches(0))
+    assert len(batches) == task.steps_per_epoch()
+    assert sum(len(batch.sentences) for batch in batches) == 2 * len(corpus.records)
+    plenty = make_task(corpus, SentenceOptions(sentences=99))
+    assert sum(len(batch.sentences) for batch in plenty.batches(0)) == len(plenty.pairs)
+
+
+def test_held_out_captions_are_measured_in_nats_a_word(corpus: Corpus) -> None:
+    task = make_task(corpus, SentenceOptions(batch=5), held_out=4)
+    total, words = 0.0, 0
+    for pair in task.held_out:
+        streams = make_streams(
+            look(task.views[pair.clip], [pair.sequence]), ("centred",), ("special_words",)
+        )
+        total -= float(score(task.model, streams, [pair.words[1:-1]]))
+        words += len(pair.words) - 1
+    assert {pair.clip for pair in task.held_out} == {6, 7, 8, 9}
+    assert task.validate() == {"val_loss": pytest.approx(total / words, rel=1e-5)}
+    assert make_task(corpus).validate() == {}
+
+
+def test_a_corpus_without_captions_is_refused(corpus: Corpus) -> None:
+    silent = [replace(record, captions=()) for record in corpus.records]
+    views = {record.id: corpus.library.view(record.id) for record in silent}
+    model = make_task(corpus).model
+    with pytest.raises(CorpusError, match="no caption to train on"):
+        SentenceTask(model, views, corpus.library, silent, [], LIBRARY, SentenceOptions())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("min_count", 0), ("max_length", 0), ("batch", 0), ("frames", 0), ("sentences", -1)]
+    + [("label_smoothing", share) for share in (-0.1, 1.1)],
+)
+def test_settings_that_cannot_work_are_refused(name: str, value: float) -> None:
+    with pytest.raises(ModelError, match=f"{name} .* not {value}"):
+        SentenceOptions(**{name: value})  # type: ignore[arg-type]

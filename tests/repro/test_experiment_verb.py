@@ -1,0 +1,144 @@
+"""`densevidcap experiment`, through the real command line, on a few clips of the test world."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from PIL import Image
+from tests.repro.small_experiments import SINGLE, Studio, open_studio
+
+from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
+from densevidcap.errors import CorpusError, DenseVidCapWarning, ModelError, OutputError
+from densevidcap.repro.results import Result
+
+DENSE = """
+[about]
+title = "Dense"
+kind = "dense"
+baseline = "OSR + ORE"
+"""
+ORDERS = ("osr", "ore", "choice", "consensus", "likelihood", "evaluator", "confidence", "random")
+DIVERSITY = """
+[about]
+title = "Diversity"
+kind = "diversity"
+[[rows]]
+name = "All human captions"
+system = "captions"
+paper = [0.463]
+[[rows]]
+name = "Ours"
+system = "model"
+paper = [0.501]
+"""
+LOSS = """
+[about]
+title = "Losses"
+kind = "loss"
+[[rows]]
+name = "one backbone"
+system = "words-mimll"
+"""
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
+    return open_studio(tmp_path_factory.mktemp("studio"))
+
+
+def load(studio: Studio, name: str) -> Result:
+    return Result.load(studio.runs / name / "results.json")
+
+
+def test_rivals_are_trained_once_and_shown_beside_the_paper(studio: Studio) -> None:
+    studio.define("single", SINGLE)
+    docs = studio.folder / "docs"
+    result = studio.run("single", "--report", str(docs))
+    assert result.exit_code == 0, result.output
+    assert "plain" in result.stdout
+    assert "epoch 1: loss " in result.stderr
+
+    found = load(studio, "single")
+    assert (
+        found.command
+        == "densevidcap experiment single --data manifest.jsonl --model model --out runs"
+    )
+    assert (found.clips, found.trained) == (1, 8)
+    scores, detection = found.outcome.tables
+    lines = {line.name: line for line in scores.lines}
+    assert lines["published"].ours == ()
+    assert all(len(lines[name].ours) == 4 for name in lines if name != "published")
+    assert [len(line.ours) for line in detection.lines] == [3, 3]
+
+    page = (docs / "results.md").read_text()
+    assert "| published | (29.0) | (43.7) | (61.4) | (45.7) |" in page
+    assert "*told* above *plain*:" in page
+    assert "- A note." in page
+    assert str(studio.folder) not in page
+
+    weights = {path: path.stat().st_mtime_ns for path in studio.runs.rglob("weights.safetensors")}
+    assert len(weights) == 5  # two captioners with their classifiers, one Lexical-FCN
+    for arguments, kept in (("single",), "results.json"), (("--report", str(docs)), "results.md"):
+        refused = studio.run(*arguments)
+        assert isinstance(refused.exception, OutputError)
+        assert f"{kept}: stands there already; give --overwrite" in str(refused.exception)
+    again = studio.run("single", "--overwrite")
+    assert again.exit_code == 0, again.output
+    assert "epoch" not in again.stderr
+    assert {path: path.stat().st_mtime_ns for path in weights} == weights
+    assert load(studio, "single").outcome == found.outcome
+
+
+def test_orders_of_dense_captions_beside_the_oracles(studio: Studio) -> None:
+    rows = "".join(f'[[rows]]\nname = "{order}"\nsystem = "{order}"\n' for order in ORDERS)
+    studio.define("dense", DENSE.replace("OSR + ORE", "osr") + rows)
+    result = studio.run("dense")
+    assert result.exit_code == 0, result.output
+    five, shares, ten, _ = load(studio, "dense").outcome.tables
+    assert [line.name for line in five.lines] == [*ORDERS]
+    assert shares.lines[0].ours == pytest.approx((100,) * 4)
+    rouge = {line.name: line.ours[ten.columns.index("ROUGE-L")] for line in ten.lines}
+    assert all(rouge["ore"] >= rouge[order] - 1e-9 for order in ORDERS[2:])
+
+
+def test_diversity_and_its_price(studio: Studio) -> None:
+    studio.define("diversity", DIVERSITY)
+    studio.define("loss", LOSS)
+    docs = studio.folder / "drawn"
+    result = studio.run("diversity", "loss", "--report", str(docs))
+    assert result.exit_code == 0, result.output
+    systems, clusters, prices = load(studio, "diversity").outcome.tables
+    assert [line.paper for line in systems.lines] == [(0.463,), (0.501,)]
+    assert clusters.columns == ("all", *"23456789", "10")
+    weights = [line for line in prices.lines if line.name.startswith("weight")]
+    diversities = [line.ours[prices.columns.index("D_div")] for line in weights]
+    assert diversities[0] <= diversities[-1]
+    for picture in ("diversity-clusters", "diversity-systems", "diversity-price", "loss"):
+        with Image.open(docs / "pictures" / f"{picture}.png") as image:
+            assert image.format == "PNG"
+
+
+def test_a_clip_that_cannot_be_read_is_named_and_left_out(studio: Studio) -> None:
+    missing = studio.folder / "none.mp4"
+    broken = ClipRecord("gone", str(missing), ("a red ball",), None, "validate")
+    manifest = studio.folder / "with-broken.jsonl"
+    write_manifest(manifest, [*read_manifest(studio.manifest), broken])
+    studio.define("nothing", '[about]\ntitle = "Nothing"\nkind = "loss"\n')
+    with pytest.warns(DenseVidCapWarning, match=f"left out gone: {re.escape(str(missing))}"):
+        result = studio.run("nothing", data=manifest)
+    assert result.exit_code == 0, result.output
+    assert load(studio, "nothing").clips == 1
+
+
+def test_what_cannot_be_run_is_told_in_a_line(studio: Studio) -> None:
+    studio.define("split", SINGLE.replace('kind = "single"', 'kind = "single"\nsplit = "nowhere"'))
+    studio.define("order", DENSE + '[[rows]]\nname = "OSR + ORE"\nsystem = "length"\n')
+    for name, kind, said in (
+        ("none", CorpusError, f"{studio.definitions / 'none.toml'}: no such experiment"),
+        ("split", CorpusError, f"{studio.manifest}: no clip of split 'nowhere' has captions"),
+        ("order", ModelError, "order: 'OSR + ORE' has no order 'length'"),
+    ):
+        failed = studio.run(name)
+        assert isinstance(failed.exception, kind)
+        assert said in str(failed.exception)
