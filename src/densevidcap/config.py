@@ -1,20 +1,26 @@
-"""Experiments as TOML files: a table for each frozen dataclass of options.
+"""The one source of every setting, in training and in captioning.
+
+A `ModelConfig` is read from one TOML file, stored in the card of the model that it made, and read
+back from there by everything that uses the model. A section of the file is a dataclass below:
 
 ```toml
-[encoder]
+extends = "default"      # what this file leaves out: of another file, or of a name in `configs/`
+
+[eyes]
 backbone = "lite2"
 
-[training]
+[training.sentences]
 epochs = 20
 ```
 
-What a file leaves out keeps its default; what it misspells is an error.
+What is misspelled, or does not go together, is an error that names file, section and remedy.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -26,26 +32,499 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Recipe = TypeVar("Recipe")
+CONFIGS = Path(__file__).parent / "configs"
+"""Those that come with the package."""
+
+Section = TypeVar("Section")
 
 
-def read_config(path: Path, **sections: type[Any]) -> dict[str, Any]:
-    """The options of each section: its name to an instance of its dataclass."""
-    tables = read_toml(path)
-    for name, table in tables.items():
-        if name not in sections:
-            raise ModelError(f"{path}: no section '{name}'; there are {', '.join(sections)}")
-        if not isinstance(table, dict):
-            raise ModelError(f"{path}: '{name}' must be a section: write [{name}]")
-    return {
-        name: build_options(path, name, kind, tables.get(name, {}))
-        for name, kind in sections.items()
-    }
+def _at_least(config: Any, least: float, *names: str) -> None:
+    for name in names:
+        if not getattr(config, name) >= least:
+            raise ModelError(f"{name} must be {least:g} or more, not {getattr(config, name)}")
 
 
-def read_recipe(path: Path, kind: type[Recipe]) -> Recipe:
-    """A dataclass of options' dataclasses, from a file with a section for each field."""
-    return kind(**read_config(path, **get_type_hints(kind)))
+def _above_zero(config: Any, *names: str) -> None:
+    for name in names:
+        if not getattr(config, name) > 0:
+            raise ModelError(f"{name} must be more than 0, not {getattr(config, name)}")
+
+
+def _share(config: Any, *names: str, below_one: bool = False) -> None:
+    for name in names:
+        value = getattr(config, name)
+        if not (0 <= value < 1 if below_one else 0 <= value <= 1):
+            end = "below 1" if below_one else "1"
+            raise ModelError(f"{name} must be from 0 to {end}, not {value}")
+
+
+@dataclass(frozen=True)
+class FramesConfig:
+    """Which frames of a clip are looked at."""
+
+    most: int = 30
+    """Frames of a segment: a shot, or all of a short clip."""
+    strategy: Literal["uniform", "jittered", "random", "shots"] = "uniform"
+    seed: int = 0
+    """For the random strategies; change it to see other frames of a clip."""
+    per_shot: Literal["long", "always", "never"] = "long"
+    """Whether each shot is described by itself; `long`: if the clip is longer than `longest`."""
+    longest: float = 60.0
+    """Seconds: a longer clip is cut into its shots, and a longer shot into equal parts."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "most")
+        _at_least(self, 0, "seed")
+        _above_zero(self, "longest")
+
+
+@dataclass(frozen=True)
+class EyesConfig:
+    """Which network looks at a frame, and how its map is cut into regions (Sec. 3.1.3)."""
+
+    backbone: str = "lite2"
+    """A name in `models.backbones`."""
+    size: int = 320
+    """Side of the square that a frame is resized to, in pixels."""
+    window: int = 4
+    """Side of a region in cells of the backbone's map. The paper's is 7, at stride 1."""
+    stride: int = 2
+    """Cells from one region to the next."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "size", "window", "stride")
+
+
+@dataclass(frozen=True)
+class LexiconConfig:
+    """Which words are looked for in regions (Sec. 3.1.2)."""
+
+    min_count: int = 5
+    """Least occurrences of a word."""
+    min_videos: int = 1
+    """Least clips that have it."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "min_count", "min_videos")
+
+
+@dataclass(frozen=True)
+class WordsConfig:
+    """From a region's feature to its words (Eq. 3)."""
+
+    hidden: int = 1024
+    """Units of a layer that all words share; 0 is the paper's Eq. 3, one linear map a word."""
+    shaping: int = 1000
+    """Only that many of the most frequent words shape the shared layer and what lies below it; the
+    others, with a handful of clips each, read it. Left to themselves they make it learn clips by
+    heart."""
+    dropout: float = 0.7
+    """Share of the shared layer (of the features, where there is none) left out of a step."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "hidden", "shaping")
+        _share(self, "dropout", below_one=True)
+
+
+@dataclass(frozen=True)
+class RegionsConfig:
+    """How region-sequences are found (Sec. 3.2)."""
+
+    k: int = 10
+    """Region-sequences of a segment."""
+    terms: dict[str, float] = field(
+        default_factory=lambda: {
+            "informativeness": 1.0,
+            "nearest_divergence": 1.0,
+            "coherence": 8.0,
+        }
+    )
+    """Terms of the objective R(A) (Eq. 4) by name in `regions.objectives`, with their weights w_v.
+    The paper's three are informativeness, divergence and coherence."""
+    weights: Literal["fixed", "learned"] = "fixed"
+    """`learned`: training starts from `terms` and fits w_v by Eq. 9, alternating with association;
+    what it found replaces `terms` in the model's card."""
+    scaling: Literal["clip", "paper"] = "clip"
+    """What a weight of 1 means: see `regions.objectives`."""
+    search: str = "frame-order"
+    """A name in `regions.search`: frame by frame (Eq. 8), or `celf` with a budget."""
+    budget: int = 0
+    """m of Algorithm 1: sites of a sequence at most, for searches that are free in time; 0 is one a
+    frame."""
+    threshold: float = 0.1
+    """theta of Eq. 10: a word of a sentence counts from this probability on."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "k")
+        _at_least(self, 0, "budget")
+        _share(self, "threshold")
+        if not self.terms or min(self.terms.values()) < 0:
+            raise ModelError("terms needs at least one term, and no weight below 0")
+
+
+@dataclass(frozen=True)
+class AssociationConfig:
+    """Which sentence is learned with which region-sequence (Eq. 10)."""
+
+    method: Literal["winner", "spread"] = "spread"
+    """The paper's winner-takes-all by the sum of the sentence's word probabilities; or `spread`: by
+    how much more of them than the clip's other sequences a sequence has, with at most `most`
+    sentences for each, so that few sequences go without."""
+    most: int = 3
+    unsupported: Literal["first", "leave_out", "spread"] = "spread"
+    """What becomes of a sentence none of whose words any sequence shows, under `winner`: it goes to
+    the first sequence, trains none, or goes round the sequences."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "most")
+
+
+@dataclass(frozen=True)
+class StreamsConfig:
+    """What a sentence is made from: named inputs of a region-sequence."""
+
+    frame_level: tuple[str, ...] = ("centred", "frames")
+    """Streams of one vector a frame."""
+    clip_level: tuple[str, ...] = ("clip", "special_words", "clip_words", "category")
+    """Streams of one vector for all frames."""
+    dropout: dict[str, float] = field(default_factory=dict)
+    """Stream to its share of sentences that are learned without it. A stream that says most by
+    itself would keep the others from being used."""
+    lexicon_size: int = 1000
+    """V: word probabilities of that many of the lexicon's most frequent words are inputs."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "lexicon_size")
+        if not self.frame_level:
+            raise ModelError("frame_level must name at least one stream")
+        names = (*self.frame_level, *self.clip_level)
+        if len(set(names)) < len(names):
+            raise ModelError("a stream is named once, in frame_level or in clip_level")
+        for stream, share in self.dropout.items():
+            if stream not in names:
+                raise ModelError(
+                    f"dropout has '{stream}', which is in neither frame_level nor clip_level"
+                )
+            if not 0 <= share < 1:
+                raise ModelError(f"dropout of '{stream}' must be from 0 to below 1, not {share}")
+
+
+@dataclass(frozen=True)
+class CaptionerConfig:
+    """The sentence model (Sec. 3.3)."""
+
+    kind: Literal["bi-s2vt", "s2vt", "mean-pooling", "soft-attention"] = "bi-s2vt"
+    hidden: int = 512
+    """Width of the projected streams and of each model's LSTMs."""
+    embedding: int = 300
+    """Width of a word, where it is read and where it is chosen: both share one table, which rare
+    words need and which halves the model."""
+    dropout: float = 0.5
+    """Share of all connections but the recurrent ones left out of a step. The paper's "ratio 0.9"
+    is, in the style of Zaremba et al., a probability to keep."""
+    anchor: bool = True
+    """Whether the clip-level streams join every word, so that the topic is not lost on the way
+    through the frames. In the paper's model they can only come in with the frames."""
+    most_frames: int = 8
+    """Frames of a sequence that it reads at most, in training and in captioning."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "hidden", "embedding", "most_frames")
+        _share(self, "dropout", below_one=True)
+        if self.kind == "bi-s2vt" and self.hidden % 2:
+            raise ModelError(f"hidden is shared by two directions: {self.hidden} must be even")
+
+
+@dataclass(frozen=True)
+class DecodingConfig:
+    """How candidate sentences are searched and sampled for each region-sequence."""
+
+    beam: int = 5
+    """Beginnings that are kept at every word, and sentences at the end; 1 is greedy."""
+    samples: int = 20
+    """Sentences drawn at random for each region-sequence; 0 draws none."""
+    temperature: float = 0.7
+    """Of sampling: below 1 the probable words become more so."""
+    max_length: int = 20
+    """Words of a sentence at most."""
+    length_penalty: float = 0.7
+    """A sentence's score is its log-probability divided by its length to this power: 0 leaves that
+    in favour of short ones, 1 is the mean."""
+    no_repeat_ngram: int = 3
+    """No run of that many words comes twice in a sentence; 0 allows it."""
+    categories: int = 1
+    """How many of a clip's probable categories are tried (Eq. 14); 0 for none."""
+    candidates: int = 100
+    """Different sentences of a segment that are kept at most."""
+    seed: int = 0
+    """Of the samples: the same clip gets the same captions."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "beam", "max_length", "candidates")
+        _at_least(self, 0, "samples", "length_penalty", "no_repeat_ngram", "categories", "seed")
+        _above_zero(self, "temperature")
+
+
+@dataclass(frozen=True)
+class SelectionConfig:
+    """Which of the candidates are said."""
+
+    k: int = 5
+    """Sentences of a segment, or as many as there are."""
+    diversity: float = 0.4
+    """What sameness with those chosen costs. Quality is from 0 to 1, rarely above .5, a cosine at
+    most 1."""
+    specificity: float = 0.05
+    """What affinity to its sequence brings. It is a log, rarely above 2."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "k")
+        _at_least(self, 0, "diversity", "specificity")
+
+
+@dataclass(frozen=True)
+class ConfidenceConfig:
+    """What speaks for a sentence, and from when on."""
+
+    evidence: float = 0.1
+    """A word has evidence in a region from this probability on."""
+    level: float = 0.3
+    """A sentence holds where its words show at least so well, as a share of where they do best."""
+    smooth: int = 5
+    """Frames over which that is averaged: what one frame seems to show is noise."""
+
+    def __post_init__(self) -> None:
+        _share(self, "evidence", "level")
+        _at_least(self, 1, "smooth")
+
+
+@dataclass(frozen=True)
+class EvaluatorConfig:
+    """The sizes of the evaluator network (supplement)."""
+
+    width: int = 256
+    """E: dimensions of the space in which clips and sentences meet."""
+    hidden: int = 256
+    """Width of the layer before it, of both."""
+    embedding: int = 256
+    """Width of a word."""
+    dropout: float = 0.5
+    sequence_dropout: float = 0.5
+    """Share of sentences learned without what sets their region-sequence apart, so that a sentence
+    can be scored against the clip alone."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "width", "hidden", "embedding")
+        _share(self, "dropout", "sequence_dropout", below_one=True)
+
+
+@dataclass(frozen=True)
+class OptimisationConfig:
+    """How the loop trains a model; what it is trained on belongs to its task."""
+
+    epochs: int = 10
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    warmup: float = 0.05
+    """Share of all steps over which the learning rate rises; it falls by a cosine after."""
+    clip_norm: float = 5.0
+    average: float = 0.0
+    """Decay of a running average of the weights, kept as the result; 0 keeps the last weights."""
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
+    mixed_precision: bool = False
+    """16-bit arithmetic where it is safe; on CUDA only."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "epochs")
+        _above_zero(self, "learning_rate", "clip_norm")
+        _at_least(self, 0, "weight_decay", "seed", "checkpoint_seconds")
+        _share(self, "warmup")
+        _share(self, "average", below_one=True)
+
+
+@dataclass(frozen=True)
+class WordTrainingConfig(OptimisationConfig):
+    """One round of teaching a Lexical-FCN its words (Eq. 1-2)."""
+
+    weights: str = "imagenet"
+    """What the first round starts from where no model is given: "imagenet" for those of the
+    installed package, or a .safetensors or .pth file."""
+    head: Literal["new", "kept"] = "new"
+    """Whether a model that training starts from also gives the words that both have. New data of
+    few clips are better off with them; more of the same data are not (docs/log.md)."""
+    paradigm: Literal["mimll", "mil", "mll"] = "mimll"
+    bag: Literal["frame", "clip"] = "frame"
+    """Whose regions share a label: a frame's, or all of a clip's."""
+    readers: int = 4
+    """A word's target is the chance that one of so many of the clip's captions, drawn at random,
+    has it: what one person in twenty saw is there, but weakly. 0 takes any mention for certain,
+    as the paper does."""
+    batch: int = 32
+    """Clips a step."""
+    frames_per_clip: int = 1
+    """Frames a clip gives to a step, drawn anew each epoch (the paper's augmentation by sampling);
+    0 takes all of them."""
+    tuned: int = 0
+    """How many of the backbone's last stages are trained along; 0 leaves it as it is."""
+    tuned_rate: float = 0.05
+    """Their learning rate, as a share of the head's."""
+    frequent: int = 200
+    """Mean AP is taken over that many of the lexicon's most frequent words."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _at_least(self, 1, "batch", "frequent")
+        _at_least(self, 0, "readers", "frames_per_clip", "tuned", "tuned_rate")
+
+
+@dataclass(frozen=True)
+class SentenceTrainingConfig(OptimisationConfig):
+    """Teaching a captioner its sentences."""
+
+    min_count: int = 3
+    """Words that the training captions have less often are not learned."""
+    max_length: int = 20
+    """Longer captions are cut off."""
+    batch: int = 64
+    """Sentences a step."""
+    label_smoothing: float = 0.1
+    captions_per_clip: int = 0
+    """Captions of a clip in one epoch, on average, drawn anew; 0 takes all."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _at_least(self, 1, "min_count", "max_length", "batch")
+        _at_least(self, 0, "captions_per_clip")
+        _share(self, "label_smoothing")
+
+
+@dataclass(frozen=True)
+class EvaluatorTrainingConfig(OptimisationConfig):
+    """Teaching the evaluator: whose sentence is it (InfoNCE), and which is better (ListNet)."""
+
+    min_count: int = 3
+    """Words that the training captions have less often are not learned."""
+    max_length: int = 20
+    """Longer captions are cut off."""
+    batch: int = 128
+    """Captions a step; each is told from all others of its batch."""
+    hard: float = 0.5
+    """Share of batches whose clips are of one category, where what tells them apart is finer."""
+    unknown: float = 0.1
+    """Share of words that are read as unknown, so that unknown ones are nothing new."""
+    negatives: int = 2
+    """Sentences that each caption is compared with: other captions of its clip, captions of other
+    clips, and the captioner's."""
+    other_clips: int = 10
+    """Captions of other clips (of its category) among a clip's negatives."""
+    listnet: float = 1.0
+    """Weight of that comparison beside InfoNCE."""
+    tolerance: float = 0.3
+    """Difference in CIDEr (which ends at 10) that makes one sentence e times as good."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _at_least(self, 1, "min_count", "max_length", "batch", "negatives")
+        _at_least(self, 0, "other_clips", "listnet")
+        _share(self, "hard", "unknown")
+        _above_zero(self, "tolerance")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How each stage is trained. What a trained model does not depend on any more."""
+
+    words: tuple[WordTrainingConfig, ...] = (WordTrainingConfig(),)
+    """One for each round; the second starts from the first."""
+    sentences: SentenceTrainingConfig = field(default_factory=SentenceTrainingConfig)
+    category: OptimisationConfig = field(
+        default_factory=lambda: OptimisationConfig(epochs=12, weight_decay=0.05, average=0.99)
+    )
+    evaluator: EvaluatorTrainingConfig = field(default_factory=EvaluatorTrainingConfig)
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise ModelError("words needs at least one round: write [[training.words]]")
+
+
+@dataclass(frozen=True)
+class AboutConfig:
+    """For the model's card: what only a person can know."""
+
+    licence: str = "not stated"
+    data: str = "not stated"
+    """Where the clips and captions come from, and on what terms."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """All that decides what a model becomes and does, beside its data."""
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """Where networks run; `auto` takes the first there is of cuda, mps, cpu."""
+    frames: FramesConfig = field(default_factory=FramesConfig)
+    eyes: EyesConfig = field(default_factory=EyesConfig)
+    lexicon: LexiconConfig = field(default_factory=LexiconConfig)
+    words: WordsConfig = field(default_factory=WordsConfig)
+    regions: RegionsConfig = field(default_factory=RegionsConfig)
+    association: AssociationConfig = field(default_factory=AssociationConfig)
+    streams: StreamsConfig = field(default_factory=StreamsConfig)
+    captioner: CaptionerConfig = field(default_factory=CaptionerConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
+    confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
+    evaluator: EvaluatorConfig = field(default_factory=EvaluatorConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    about: AboutConfig = field(default_factory=AboutConfig)
+
+    def __post_init__(self) -> None:
+        if self.training.sentences.max_length < 1:  # pragma: no cover - checked by its section
+            raise ModelError("max_length must be at least 1")
+        if "category" not in self.streams.clip_level and self.decoding.categories > 1:
+            raise ModelError(
+                "decoding.categories tries several categories, but the captioner hears of none: "
+                "add 'category' to streams.clip_level, or set categories to 0 or 1"
+            )
+
+    @classmethod
+    def read(cls, source: Path | str) -> ModelConfig:
+        """From a TOML file, or by the name of a config that comes with the package."""
+        path = find_config(source)
+        return build_section(str(path), cls, _read_extended(path, ()))
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], source: str) -> ModelConfig:
+        """What `to_dict` made; `source` is named in errors."""
+        return build_section(source, cls, content)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON and TOML hold it."""
+        return asdict(self)
+
+    def override(self, values: Mapping[str, Any]) -> ModelConfig:
+        """The same but for some fields, each by its dotted name: {"decoding.beam": 3}."""
+        config = self
+        for name, value in values.items():
+            config = _set(config, name.split("."), value, name)
+        return config
+
+    def list_differences(self, other: ModelConfig) -> dict[str, Any]:
+        """The fields in which this one differs from the other, by dotted name."""
+        ours, theirs = _flatten(asdict(self)), _flatten(asdict(other))
+        return {name: value for name, value in ours.items() if theirs.get(name) != value}
+
+
+def find_config(source: Path | str) -> Path:
+    """The file of a config that comes with the package, or the user's own."""
+    bundled = CONFIGS / f"{source}.toml"
+    if bundled.is_file():
+        return bundled
+    path = Path(source)
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in CONFIGS.glob("*.toml")))
+        raise ModelError(f"{source}: no such config; name a TOML file, or one of {known}")
+    return path
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -59,22 +538,88 @@ def read_toml(path: Path) -> dict[str, Any]:
     return tables
 
 
-def build_options(path: Path, section: str, kind: type[Any], table: dict[str, Any]) -> Any:
-    """An instance of the dataclass from one section's table."""
-    known = [field.name for field in fields(kind)]
+def build_section(
+    source: str, kind: type[Section], table: Mapping[str, Any], name: str = ""
+) -> Section:
+    """An instance of the dataclass from a table; sections inside it are built from its tables."""
+    where = f"{source}: [{name}]" if name else source
+    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
     types = get_type_hints(kind)
+    values = {}
     for key, value in table.items():
         if key not in known:
-            raise ModelError(f"{path}: [{section}] has no '{key}'; it has {', '.join(known)}")
-        if not _fits(value, types[key]):
-            raise ModelError(
-                f"{path}: [{section}] {key} = {value!r} must be {_describe(types[key])}"
-            )
-    values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+            raise ModelError(f"{where} has no '{key}'; it has {', '.join(known)}")
+        values[key] = _build_value(source, f"{name}.{key}" if name else key, types[key], value)
     try:
         return kind(**values)
     except (DenseVidCapError, ValueError) as error:
-        raise ModelError(f"{path}: [{section}] {error}") from None
+        raise ModelError(f"{where} {error}") from None
+
+
+def _build_value(source: str, name: str, kind: Any, value: Any) -> Any:
+    item = get_args(kind)[0] if get_origin(kind) is tuple else None
+    if is_dataclass(kind) and isinstance(kind, type):
+        if not isinstance(value, Mapping):
+            raise ModelError(f"{source}: '{name}' must be a section: write [{name}]")
+        return build_section(source, kind, value, name)
+    if item is not None and is_dataclass(item) and isinstance(item, type):
+        if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
+            raise ModelError(f"{source}: '{name}' must be a list of sections: write [[{name}]]")
+        return tuple(build_section(source, item, each, name) for each in value)
+    if not _fits(value, kind):
+        section, _, key = name.rpartition(".")
+        where = f"{source}: [{section}]" if section else f"{source}:"
+        raise ModelError(f"{where} {key} = {value!r} must be {_describe(kind)}")
+    if item is not None:
+        return tuple(value)
+    return float(value) if kind is float else value
+
+
+def _read_extended(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
+    """The tables of a file, over those of the file that it extends."""
+    if path in extending:
+        raise ModelError(f"{path}: extends itself; leave out 'extends' in one of the files")
+    tables = read_toml(path)
+    base = tables.pop("extends", None)
+    if base is None:
+        return tables
+    if not isinstance(base, str):
+        raise ModelError(f"{path}: extends = {base!r} must be a text in quotes")
+    beside = path.parent / base
+    file = beside if beside.is_file() else find_config(base)
+    return _merge(_read_extended(file, (*extending, path)), tables)
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections are merged field by field; `terms` and `dropout` mean all that they list."""
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        whole = key in ("terms", "dropout")
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merge(old, value) if both and not whole else value  # type: ignore[arg-type]
+    return merged
+
+
+def _set(config: Any, names: list[str], value: Any, full: str) -> Any:
+    first, *others = names
+    types = get_type_hints(type(config)) if is_dataclass(config) else {}
+    if first not in types:
+        raise ModelError(f"no setting '{full}'")
+    if others:
+        return replace(config, **{first: _set(getattr(config, first), others, value, full)})
+    return replace(config, **{first: _build_value("settings", full, types[first], value)})
+
+
+def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and key not in ("terms", "dropout"):
+            flat |= _flatten(value, f"{name}.")
+        else:
+            flat[name] = value
+    return flat
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -82,7 +627,8 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin is Literal:
         return value in get_args(kind)
     if origin is tuple:
-        return isinstance(value, list) and all(_fits(item, get_args(kind)[0]) for item in value)
+        items = isinstance(value, (list, tuple))
+        return items and all(_fits(item, get_args(kind)[0]) for item in value)
     if origin is dict:
         item_kind = get_args(kind)[1]
         return isinstance(value, dict) and all(_fits(v, item_kind) for v in value.values())
@@ -101,3 +647,40 @@ def _describe(kind: Any) -> str:
         return f"a table, each {_describe(get_args(kind)[1])}"
     names = {bool: "true or false", int: "a whole number", float: "a number"}
     return {**names, str: "a text in quotes"}[kind]
+
+
+def read_config(path: Path, **sections: type[Any]) -> dict[str, Any]:
+    """The options of each section: its name to an instance of its dataclass."""
+    tables = read_toml(path)
+    for name, table in tables.items():
+        if name not in sections:
+            raise ModelError(f"{path}: no section '{name}'; there are {', '.join(sections)}")
+        if not isinstance(table, dict):
+            raise ModelError(f"{path}: '{name}' must be a section: write [{name}]")
+    return {
+        name: build_options(path, name, kind, tables.get(name, {}))
+        for name, kind in sections.items()
+    }
+
+
+def read_recipe(path: Path, kind: type[Section]) -> Section:
+    """A dataclass of options' dataclasses, from a file with a section for each field."""
+    return kind(**read_config(path, **get_type_hints(kind)))
+
+
+def build_options(path: Path, section: str, kind: type[Any], table: dict[str, Any]) -> Any:
+    """An instance of the dataclass from one section's table."""
+    known = [field.name for field in fields(kind)]
+    types = get_type_hints(kind)
+    for key, value in table.items():
+        if key not in known:
+            raise ModelError(f"{path}: [{section}] has no '{key}'; it has {', '.join(known)}")
+        if not _fits(value, types[key]):
+            raise ModelError(
+                f"{path}: [{section}] {key} = {value!r} must be {_describe(types[key])}"
+            )
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+    try:
+        return kind(**values)
+    except (DenseVidCapError, ValueError) as error:
+        raise ModelError(f"{path}: [{section}] {error}") from None
