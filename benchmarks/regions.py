@@ -13,11 +13,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.config import RegionsConfig
+from densevidcap.regions import generate_sequences
 from densevidcap.regions.objectives import SMOOTHING
 from densevidcap.types import FloatArray, FrameGrid, Grid
 
-SEQUENCES, WEIGHTS = SequenceOptions().k, SequenceOptions().weights
+SEQUENCES, WEIGHTS = RegionsConfig().k, [*RegionsConfig().terms.values()]
 SWEEPS = {
     "frames": (30, 100, 300, 1000, 3000),
     "regions": (16, 64, 256, 1024),
@@ -77,7 +78,7 @@ def measure(work: Callable[[], object]) -> Seconds:
 def measure_memory(clip: FrameGrid) -> float:
     """MB that a search takes at most, besides the clip's own arrays."""
     tracemalloc.start()
-    generate_sequences(clip, SequenceOptions(k=2))
+    generate_sequences(clip, RegionsConfig(k=2))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak / 2**20

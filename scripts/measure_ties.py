@@ -23,6 +23,7 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
+from densevidcap.config import RegionsConfig
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.decoding.generate import BeamOptions
@@ -32,7 +33,7 @@ from densevidcap.metrics.dense import PAPER_METRICS
 from densevidcap.models.streams import ClipView, view_clip
 from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
 from densevidcap.pipeline.generator import Candidate, CaptionGenerator, Shortlist
-from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions import generate_sequences
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.train.feature_cache import cache_features
 from densevidcap.train.run import HELD_OUT
@@ -91,7 +92,7 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
     views: dict[str, ClipView] = {}
     for record in track(held_out, "Describing", console=Console(stderr=True)):
         seen = fcn.describe(features.features(record.id), features.times(record.id))
-        sequences = generate_sequences(seen, SequenceOptions(options.sequences))
+        sequences = generate_sequences(seen, RegionsConfig(k=options.sequences))
         count = len(seen.times)
         whole, even, odd = (
             view_frames(seen, sequences, np.arange(count)[part], words)

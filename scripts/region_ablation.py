@@ -5,7 +5,7 @@ python scripts/region_ablation.py --model FOLDER --manifest FILE --features FOLD
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,50 +16,26 @@ from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Column, Table
 
-from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.config import RegionsConfig
+from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.metrics.region_metrics import Quality, measure_quality
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.regions import (
-    EQUAL_WEIGHTS,
-    CaptionedClip,
-    SequenceOptions,
-    Weights,
-    generate_sequences,
-    learn_weights,
-)
-from densevidcap.train.feature_cache import FeatureCache, cache_features
+from densevidcap.regions import CaptionedClip, generate_sequences, learn_weights
+from densevidcap.train.feature_cache import cache_features
+from densevidcap.train.view_cache import CaptionedClips
 
 
-class CachedClips(Collection[CaptionedClip]):
-    """Clips whose words are computed from cached features each time they are gone through."""
-
-    def __init__(self, records: Sequence[ClipRecord], fcn: LexicalFCN, cache: FeatureCache) -> None:
-        self._records, self._fcn, self._cache = records, fcn, cache
-
-    def __iter__(self) -> Iterator[CaptionedClip]:
-        for record in self._records:
-            yield CaptionedClip(
-                self._fcn.describe(self._cache.features(record.id), self._cache.times(record.id)),
-                [np.array(self._fcn.lexicon.find(text), np.intp) for text in record.captions],
-            )
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __contains__(self, clip: object) -> bool:
-        return any(clip is other for other in self)
-
-
-def print_learning(clips: Collection[CaptionedClip], options: SequenceOptions) -> Weights:
-    """A row for each round, from equal weights; returns the last one's."""
-    columns = (*Weights._fields, "largest change", "sentences moved %", "hinge")
+def print_learning(clips: Collection[CaptionedClip], config: RegionsConfig) -> RegionsConfig:
+    """A row for each round, from equal weights; returns the config with the last one's."""
+    columns = (*config.terms, "largest change", "sentences moved %", "hinge")
     table = Table("round", *(Column(name, justify="right") for name in columns))
     console = Console()
-    weights = EQUAL_WEIGHTS
-    for number, step in enumerate(learn_weights(clips, replace(options, weights=weights)), start=1):
-        console.print(f"round {number}: w = {np.round(step.weights, 3)}")
-        weights = step.weights
+    learned = replace(config, terms=dict.fromkeys(config.terms, 1.0))
+    for number, step in enumerate(learn_weights(clips, learned), start=1):
+        weights = [*step.terms.values()]
+        console.print(f"round {number}: w = {np.round(weights, 3)}")
+        learned = replace(config, terms=step.terms)
         table.add_row(
             str(number),
             *(f"{weight:.3f}" for weight in weights),
@@ -69,25 +45,27 @@ def print_learning(clips: Collection[CaptionedClip], options: SequenceOptions) -
         )
         table.caption = "converged" if step.converged else "not converged"
     console.print(table)
-    return weights
+    return learned
 
 
 def print_ablation(
-    clips: Collection[CaptionedClip], learned: Weights, options: SequenceOptions
+    clips: Collection[CaptionedClip], learned: RegionsConfig, config: RegionsConfig
 ) -> None:
     """A row for each choice of terms; figures are means over clips."""
-    weights = options.weights
+    terms = config.terms
+    of_paper = ("informativeness", "divergence", "coherence")
+    against_all = dict(zip(of_paper, terms.values(), strict=True))
     rows = {
-        "default": options,
-        "w = 1": replace(options, weights=EQUAL_WEIGHTS),
-        "w learned": replace(options, weights=learned),
-        "not informative": replace(options, weights=weights._replace(informative=0)),
-        "not diverse": replace(options, weights=weights._replace(diverse=0)),
-        "not coherent": replace(options, weights=weights._replace(coherent=0)),
-        "diverse 3 times": replace(options, weights=weights._replace(diverse=3)),
-        "against all": replace(options, against="all"),
-        "as printed": replace(options, weights=EQUAL_WEIGHTS, against="all", scaling="paper"),
-        "every start": replace(options, optimiser="every-start"),
+        "default": config,
+        "w = 1": replace(config, terms=dict.fromkeys(terms, 1.0)),
+        "w learned": learned,
+        "not informative": replace(config, terms=terms | {"informativeness": 0.0}),
+        "not diverse": replace(config, terms=terms | {"nearest_divergence": 0.0}),
+        "not coherent": replace(config, terms=terms | {"coherence": 0.0}),
+        "diverse 3 times": replace(config, terms=terms | {"nearest_divergence": 3.0}),
+        "against all": replace(config, terms=against_all),
+        "as printed": replace(config, terms=dict.fromkeys(of_paper, 1.0), scaling="paper"),
+        "every start": replace(config, search="every-start"),
     }
     columns = (Column(name, justify="right") for name in Quality._fields)
     table = Table("terms", *columns, box=box.SIMPLE, pad_edge=False, collapse_padding=True)
@@ -121,9 +99,9 @@ def main(model: Path, manifest: Path, features: Path, split: str, clips: int, k:
             advance=lambda: progress.advance(task),
         )
     usable = [record for record in records if record.id not in failures]
-    captioned = CachedClips(usable, fcn, cache)
-    options = SequenceOptions(k=k)
-    print_ablation(captioned, print_learning(captioned, options), options)
+    captioned = CaptionedClips(usable, fcn, cache)
+    config = RegionsConfig(k=k)
+    print_ablation(captioned, print_learning(captioned, config), config)
 
 
 if __name__ == "__main__":

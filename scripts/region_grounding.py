@@ -17,18 +17,24 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Column, Table
 
+from densevidcap.config import AssociationConfig, RegionsConfig
 from densevidcap.data.lexicon import Lexicon, build_lexicon
 from densevidcap.examples import World, WorldClip
 from densevidcap.metrics.region_metrics import measure_following
 from densevidcap.regions import (
-    EQUAL_WEIGHTS,
     CaptionedClip,
-    SequenceOptions,
     associate,
     generate_sequences,
-    learn_weights,
+    learn_terms,
+    match,
+    pool_words,
 )
 from densevidcap.types import Box, FrameGrid, Grid, RegionSequence
+
+PRINTED = ("informativeness", "divergence", "coherence")
+"""The paper's terms."""
+THRESHOLD = RegionsConfig().threshold
+WINNER = AssociationConfig("winner", unsupported="first")
 
 Generator = Callable[[FrameGrid], list[RegionSequence]]
 
@@ -43,27 +49,30 @@ class GroundedClip:
 
 
 def print_grounding(
-    test: Sequence[GroundedClip], training: Sequence[CaptionedClip], options: SequenceOptions
+    test: Sequence[GroundedClip], training: Sequence[CaptionedClip], config: RegionsConfig
 ) -> None:
     """A row for each way to make sequences.
 
     A sequence is on a thing when, in at least half of the frames, its region holds its centre.
     """
-    equal = replace(options, weights=EQUAL_WEIGHTS)
-    *_, learned = learn_weights(training, equal)
-    fitted = ", ".join(f"{weight:.2f}" for weight in learned.weights)
+    equal = replace(config, terms=dict.fromkeys(config.terms, 1.0))
+    learned, _ = learn_terms(training, equal)
+    fitted = ", ".join(f"{weight:.2f}" for weight in learned.terms.values())
+    printed = dict.fromkeys(PRINTED, 1.0)
     choices = {
-        "default": options,
+        "default": config,
         "w = 1": equal,
-        "w = 1, terms as printed": replace(equal, against="all", scaling="paper"),
-        f"w = {fitted} (learned)": replace(options, weights=learned.weights),
-        "default, against all": replace(options, against="all"),
-        "default, best of all starts": replace(options, optimiser="every-start"),
+        "w = 1, terms as printed": replace(config, terms=printed, scaling="paper"),
+        f"w = {fitted} (learned)": learned,
+        "default, against all": replace(
+            config, terms=dict(zip(PRINTED, config.terms.values(), strict=True))
+        ),
+        "default, best of all starts": replace(config, search="every-start"),
     }
     rng = np.random.default_rng(0)
-    makers: dict[str, Generator] = {"random": lambda clip: walk_randomly(clip, options.k, rng)}
+    makers: dict[str, Generator] = {"random": lambda clip: walk_randomly(clip, config.k, rng)}
     for name, choice in choices.items():
-        makers[name] = partial(generate_sequences, options=choice)
+        makers[name] = partial(generate_sequences, config=choice)
     table = Table(
         "region-sequences",
         *(Column(name, justify="right") for name in ("winner %", "chance %", "ceiling %")),
@@ -79,7 +88,8 @@ def ground(clip: GroundedClip, generate: Generator) -> list[tuple[float, float, 
     """For each sentence: whether the winner is on its thing, what share of all is, whether any."""
     grid = clip.captioned.clip
     sequences = generate(grid)
-    winners = associate(clip.captioned.sentences, sequences, grid).winners
+    matches = match(clip.captioned.sentences, pool_words(sequences, grid), THRESHOLD)
+    winners = associate(matches, WINNER)
     rows = []
     for winner, boxes in zip(winners, clip.boxes, strict=True):
         is_on = [measure_following(sequence, boxes) >= 0.5 for sequence in sequences]
@@ -150,7 +160,7 @@ def main(model: Path | None, clips: int, seed: int, k: int) -> None:
         boxes = [clip.things[sentence.thing].boxes for sentence in clip.sentences]
         grounded.append(GroundedClip(CaptionedClip(grid, words), boxes))
     training = [clip.captioned for clip in grounded[clips:]]
-    print_grounding(grounded[:clips], training, SequenceOptions(k=k))
+    print_grounding(grounded[:clips], training, RegionsConfig(k=k))
 
 
 if __name__ == "__main__":

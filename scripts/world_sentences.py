@@ -37,7 +37,7 @@ from densevidcap.models.captioner import CaptionModelOptions
 from densevidcap.models.streams import ClipView, StreamOptions, view_clip
 from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
 from densevidcap.pipeline.generator import CaptionGenerator
-from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions import generate_sequences
 from densevidcap.train.loop import Silence, TrainingOptions
 from densevidcap.train.run import AboutOptions
 from densevidcap.train.sentences import SentenceOptions, SentencesFit, SentencesRecipe
@@ -142,7 +142,7 @@ def fit_sentences(manifest: Path, words: Path, way: Way, out: Path) -> CaptionGe
 
 def look_at(clip: WorldClip, model: LexicalFCN) -> Tested:
     seen = model.read(clip.frames)
-    sequences = generate_sequences(seen, SequenceOptions(k=LIBRARY.k))
+    sequences = generate_sequences(seen, LIBRARY.regions)
     followed = [
         frozenset(
             thing.kind for thing in clip.things if measure_following(sequence, thing.boxes) >= 0.5

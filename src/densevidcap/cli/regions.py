@@ -70,26 +70,27 @@ def command(
     The arrows of a sequence point to where it is from start to end, a dot being the middle.
     A CLIP that cannot be read is named, the others are shown, and the exit code is 1.
     """
+    from densevidcap.config import RegionsConfig
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
     from densevidcap.model_folder import find_model
     from densevidcap.models.word_detector import LexicalFCN
-    from densevidcap.regions import STEADY_WEIGHTS, SequenceOptions, generate_sequences
+    from densevidcap.regions import generate_sequences
     from densevidcap.regions.words import choose_words
 
     drawings = {} if out is None else _name_drawings(clips, out)
     planned = [path for pair in drawings.values() for path in pair]
     check_outputs(planned, Inputs(clips, [model]), overwrite)
     fcn = LexicalFCN.load(find_model(model, "words"))
-    weights = STEADY_WEIGHTS._replace(diverse=diversity)
-    options = SequenceOptions(k, weights, optimiser=optimiser)
+    terms = RegionsConfig().terms | {"nearest_divergence": diversity}
+    config = RegionsConfig(k, terms, search=optimiser)
     drawn: set[str] = set()
 
     def look_at(source: str, progress: Progress) -> tuple[str, list[WordedSequence]]:
         clip = open_clip(source)
         sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
         seen = fcn.read(sampled)
-        worded = choose_words(generate_sequences(seen, options), seen, fcn.lexicon, top)
+        worded = choose_words(generate_sequences(seen, config), seen, fcn.lexicon, top)
         if source in drawings and source not in drawn:
             _draw(worded, clip, sampled, *drawings[source], progress)
             drawn.add(source)

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from densevidcap.config import RegionsConfig
 from densevidcap.data.clip import Clip, Size, open_clip
 from densevidcap.data.lexicon import Lexicon, list_content_words
 from densevidcap.data.sampling import Sampling, Shot, end_of
@@ -25,7 +26,7 @@ from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.confidence import Ranking
 from densevidcap.pipeline.generator import CaptionGenerator, Shortlist, make_shortlist
-from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions import generate_sequences
 from densevidcap.types import DenseCaptions, FrameGrid, Frames
 
 LONGEST = 60.0
@@ -205,7 +206,7 @@ class DenseCaptioner:
         `keep_lexicon` keeps the probabilities of all words, and not only of those that are said.
         """
         begin("regions")
-        sequences = generate_sequences(seen, SequenceOptions(options.sequences))
+        sequences = generate_sequences(seen, RegionsConfig(k=options.sequences))
         view = view_clip(seen, sequences, self._inputs)
         short = self.shortlist(view, options, begin)
         lexicon = self.words.lexicon

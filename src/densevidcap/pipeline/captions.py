@@ -13,7 +13,6 @@ import numpy as np
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.decoding.select import Choice, ChoiceOptions, choose
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.regions.objectives import THRESHOLD
 from densevidcap.regions.search import find_best_run
 from densevidcap.types import (
     Caption,
@@ -24,7 +23,7 @@ from densevidcap.types import (
     TimeArray,
 )
 
-LEAST = THRESHOLD
+LEAST = 0.1
 """A word has evidence from this probability on."""
 LEVEL = 0.3
 """A sentence holds where its words show at least so well, as a share of where they do best."""

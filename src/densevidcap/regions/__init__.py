@@ -1,22 +1,19 @@
 """From every region's words and features to region-sequences, and from sentences to these."""
 
-from densevidcap.regions.association import Association, associate
-from densevidcap.regions.objectives import EQUAL_WEIGHTS, STEADY_WEIGHTS, Objective, Weights
-from densevidcap.regions.search import SequenceOptions, generate_sequences, pool_words, trim
-from densevidcap.regions.weights import CaptionedClip, WeightStep, learn_weights
+from densevidcap.regions.association import associate, match
+from densevidcap.regions.objectives import Objective
+from densevidcap.regions.search import check_regions, generate_sequences, pool_words
+from densevidcap.regions.weights import CaptionedClip, WeightStep, learn_terms, learn_weights
 
 __all__ = [
-    "EQUAL_WEIGHTS",
-    "STEADY_WEIGHTS",
-    "Association",
     "CaptionedClip",
     "Objective",
-    "SequenceOptions",
     "WeightStep",
-    "Weights",
     "associate",
+    "check_regions",
     "generate_sequences",
+    "learn_terms",
     "learn_weights",
+    "match",
     "pool_words",
-    "trim",
 ]

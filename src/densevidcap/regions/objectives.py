@@ -1,42 +1,44 @@
-"""What makes a region-sequence good: informative, diverse, coherent (Eq. 4-5, section 3.2.3).
+"""What makes a region-sequence good: a list of terms, each with its weight (Eq. 4-5, Sec. 3.2.3).
 
-A sequence A is a set of sites (frame, region), and R(A) = w_v . [f_inf(A), f_div(A), f_coh(A)]:
+A sequence A is a set of sites (frame, region), and R(A) = sum of w f(A) over the terms:
 
-    f_inf(A) = sum_w p^w                    p^w is the maximum of p^w over A's regions
-    f_div(A) = sum_i KL(p_i || q)           q is A's p^w, p_i that of the i-th sequence already
-                                            chosen, both smoothed and normalised over the lexicon
-    f_coh(A) = sum_{r, s in A} <x_r, x_s>   over pairs of different regions, x of unit length
+    informativeness      sum_w p^w              p^w is the maximum of p^w over A's regions
+    divergence           sum_i KL(p_i || q)     q is A's p^w, p_i that of the i-th sequence already
+                                                chosen, both smoothed and normalised over all words
+    nearest_divergence   min_i KL(p_i || q) + the share of the frames whose site no chosen one has
+    coherence            sum <x_r, x_s>         over pairs of different regions, x of unit length
 
-with f(empty) = 0. The paper prints f_coh for the newest region alone: the gain of this one.
+with f(empty) = 0. The paper prints coherence for the newest region alone: the gain of this one.
 
-By the paper's f_div a repeat of one sequence is as good as new if it is far from the others, and
-sequences alternate: A B A B. Ours has nothing left for a repeat, neither of words nor of place:
+By the paper's divergence a repeat of one sequence is as good as new if it is far from the others,
+and sequences alternate: A B A B. Ours, the nearest, has nothing left for a repeat, neither of words
+nor of place.
 
-    f_div(A) = min_i KL(p_i || q) + the share of the frames whose site no chosen sequence has
+Informativeness is monotone and submodular, the share of new sites modular. Coherence is
+supermodular where features are not negative, and the divergences are neither monotone nor
+submodular, so the promises of greedy and lazy search hold for informativeness alone.
 
-f_inf is monotone and submodular, the share of new sites modular. f_coh is supermodular where
-features are not negative, and the divergences are neither monotone nor submodular, so the promises
-of greedy and lazy search hold for f_inf alone.
+Another term is another class below and a line in `TERMS`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from densevidcap.config import RegionsConfig
+from densevidcap.errors import ModelError
 from densevidcap.types import FloatArray, FrameGrid
 
+BoolArray = npt.NDArray[np.bool_]
 IndexArray = npt.NDArray[np.intp]
 Float64Array = npt.NDArray[np.float64]
-Scaling = Literal["clip", "paper"]
-Against = Literal["nearest", "all"]
-
-THRESHOLD = 0.1
-"""theta of Eq. 10: a word of a sentence counts from this probability on."""
 
 SMOOTHING = 1e-6
 """Added to each word's probability before they are normalised to a distribution."""
@@ -48,28 +50,18 @@ SMALLEST_SPREAD = 1e-3
 """Regions that are more alike than this count as equal."""
 
 
-class Weights(NamedTuple):
-    """w_v: how much each term of the objective counts; none may be negative."""
+def informativeness(
+    pooled: FloatArray, words: IndexArray | None = None, threshold: float = 0.0
+) -> FloatArray:
+    """(C,): the sum of max-pooled probabilities (C, W) over the lexicon (Eq. 11).
 
-    informative: float = 1.0
-    diverse: float = 1.0
-    coherent: float = 1.0
-
-
-EQUAL_WEIGHTS = Weights()
-"""Where the paper's learning of w_v starts."""
-
-STEADY_WEIGHTS = Weights(coherent=8.0)
-"""The default, by measurement: sequences that stay on a thing, for a little less information."""
-
-
-def informativeness(pooled: FloatArray, words: IndexArray | None = None) -> FloatArray:
-    """f_inf of max-pooled probabilities (C, W), over the lexicon or a sentence's words (Eq. 10)."""
+    Or over a sentence's `words`, each of which counts from the threshold on (Eq. 10).
+    """
     if words is None:
         # einsum sums faster than sum, and equal rows to equal sums.
         return np.asarray(np.einsum("cw->c", pooled))
     said = pooled[:, words]
-    return np.asarray(np.where(said >= THRESHOLD, said, 0).sum(axis=1))
+    return np.asarray(np.where(said >= threshold, said, 0).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -78,14 +70,12 @@ class Subset:
 
     sites: tuple[tuple[int, int], ...]
     """(frame, region), in order of selection."""
-    terms: Float64Array
-    """(3,): f_inf, f_div, f_coh."""
+    values: Float64Array
+    """One for each term."""
     pooled: FloatArray
     """(W,): the maximum of each word's probability."""
-    direction: FloatArray
-    """(D,): the sum of unit features; f_coh gains <x, direction> when x joins."""
-    fresh: int
-    """How many of the sites no chosen sequence has."""
+    running: Sequence[Any]
+    """What each term keeps for itself."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +86,7 @@ class Chosen:
     """(N, W): p_i."""
     negative_entropies: Float64Array
     """(N,): p_i . log p_i."""
-    taken: npt.NDArray[np.bool_]
+    taken: BoolArray
     """(T, R): whether one of them has the site."""
 
     @classmethod
@@ -132,46 +122,211 @@ class Chosen:
         return np.asarray(self.negative_entropies - cross)
 
 
-@dataclass(frozen=True)
-class Extension:
+class Term:
+    """One term f of the objective of one clip, which counts by its weight."""
+
+    def __init__(
+        self,
+        index: int,
+        weight: float,
+        clip: FrameGrid,
+        config: RegionsConfig,
+        words: IndexArray | None = None,
+    ) -> None:
+        """The term at that index; `words` are a sentence's, where sequences are sought for one."""
+        self.index, self.weight = index, weight
+        self.clip, self.config, self.words = clip, config, words
+        self.chosen = Chosen.none(clip)
+
+    def values(self, candidates: Candidates) -> FloatArray | Float64Array:
+        """(C,): f of the subset with each candidate; its gain is what that exceeds f before by."""
+        raise NotImplementedError
+
+    @property
+    def scale(self) -> float:
+        """What f is divided by under scaling `clip`, so that a weight means the same for any."""
+        return 1.0
+
+    @property
+    def starts(self) -> BoolArray:
+        """(R,): in which regions a sequence may start."""
+        return np.ones(len(self.clip.grid), bool)
+
+    def carry(self, candidates: Candidates | None = None, candidate: int = 0) -> Any:
+        """What the term keeps of an empty subset, or of one with that candidate, if anything.
+
+        It finds it in the subset's `running`, at its own index.
+        """
+
+
+class Informativeness(Term):
+    """How much is seen at all (Eq. 11), or of a sentence's words (Eq. 10)."""
+
+    def values(self, candidates: Candidates) -> FloatArray:
+        return candidates.mass if self.words is None else self._count(candidates.pooled)
+
+    @property
+    def scale(self) -> float:
+        """What the whole clip has: the term is a share of it."""
+        return self._attainable or 1.0
+
+    @cached_property
+    def _attainable(self) -> float:
+        return float(self._count(self.clip.probabilities.max(axis=(0, 1))[None])[0])
+
+    def _count(self, pooled: FloatArray) -> FloatArray:
+        return informativeness(pooled, self.words, self.config.threshold)
+
+
+class Divergence(Term):
+    """How far the words are from those of all chosen sequences (Eq. 13)."""
+
+    def values(self, candidates: Candidates) -> Float64Array:
+        return np.asarray(candidates.divergences.sum(axis=1))
+
+    @property
+    def scale(self) -> float:
+        """Their number: the term is a mean over them."""
+        return max(len(self.chosen), 1)
+
+
+class NearestDivergence(Term):
+    """How far the words are from those of the nearest chosen sequence, and how new the sites."""
+
+    def values(self, candidates: Candidates) -> Float64Array:
+        if not len(self.chosen):
+            return np.zeros(len(candidates.regions))
+        new = candidates.subset.running[self.index] + ~self.chosen.taken[candidates.frame].take(
+            candidates.regions
+        )
+        nearest = np.minimum.reduce(candidates.divergences, axis=1)
+        return np.asarray(nearest + new / len(self.clip.times))
+
+    def carry(self, candidates: Candidates | None = None, candidate: int = 0) -> int:
+        """How many of the sites no chosen sequence has."""
+        if candidates is None:
+            return 0
+        is_new = not self.chosen.taken[candidates.site(candidate)]
+        return int(candidates.subset.running[self.index] + is_new)
+
+    @property
+    def starts(self) -> BoolArray:
+        """Where no chosen sequence did, while there are such regions.
+
+        The first region brings most of a sequence's information, so a search frame by frame would
+        start in the best place again and again, whatever that does to this term.
+        """
+        new = ~self.chosen.taken[0]
+        return new if new.any() else super().starts
+
+
+class Coherence(Term):
+    """How alike the regions look (Eq. 12)."""
+
+    def values(self, candidates: Candidates) -> Float64Array:
+        frame, regions, subset = candidates.frame, candidates.regions, candidates.subset
+        cosines = self.clip.features[frame].take(regions, axis=0) @ subset.running[self.index]
+        return np.asarray(subset.values[self.index] + cosines / self._lengths[frame].take(regions))
+
+    def carry(self, candidates: Candidates | None = None, candidate: int = 0) -> FloatArray:
+        """(D,): the sum of unit features; the term gains <x, sum> when x joins."""
+        if candidates is None:
+            return np.zeros(self.clip.features.shape[2], np.float32)
+        site = candidates.site(candidate)
+        unit = self.clip.features[site] / self._lengths[site]
+        return np.asarray(candidates.subset.running[self.index] + unit)
+
+    @property
+    def scale(self) -> float:
+        """A sequence's pairs, times how far (1 - cosine) two regions of the clip are apart."""
+        frames = len(self.clip.times)
+        return max(frames * (frames - 1) // 2, 1) * max(self._spread, SMALLEST_SPREAD)
+
+    @cached_property
+    def _spread(self) -> float:
+        middle = np.tensordot(1 / self._lengths, self.clip.features, axes=2) / self._lengths.size
+        return 1 - float(middle @ middle)
+
+    @cached_property
+    def _lengths(self) -> FloatArray:
+        """(T, R): of the features."""
+        # einsum squares without a second array as large as the features.
+        squares = np.einsum("trd,trd->tr", self.clip.features, self.clip.features)
+        return np.asarray(np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny)))
+
+
+TERMS: dict[str, type[Term]] = {
+    "informativeness": Informativeness,
+    "divergence": Divergence,
+    "nearest_divergence": NearestDivergence,
+    "coherence": Coherence,
+}
+"""By the names that `RegionsConfig.terms` gives them."""
+
+
+class Candidates:
     """The ways to extend a subset by one of C regions of a frame, computed together."""
 
-    objective: Objective
-    subset: Subset
-    frame: int
-    regions: IndexArray
-    """(C,): the candidates."""
-    terms: Float64Array
-    """(C, 3): the subset's `terms` with each candidate."""
-    fresh: IndexArray
-    """(C,): the subset's `fresh` with each candidate."""
+    def __init__(
+        self, objective: Objective, subset: Subset, frame: int, regions: IndexArray
+    ) -> None:
+        self.objective, self.subset, self.frame = objective, subset, frame
+        self.regions = regions
+        """(C,)."""
+        self._pooled: FloatArray | None = None
+        self._divergences: Float64Array | None = None
+        self.mass = informativeness(self.pooled)
+        """(C,): the sum of all words' probabilities."""
+        self.values = np.empty((len(regions), len(objective.terms)))
+        """(C, terms): of the subset with each candidate."""
+        for term in objective.terms:
+            self.values[:, term.index] = term.values(self)
+        self._pooled = None
+
+    @property
+    def pooled(self) -> FloatArray:
+        """(C, W): the subset's words with each candidate."""
+        if self._pooled is None:
+            self._pooled = self.objective.clip.probabilities[self.frame].take(self.regions, axis=0)
+            np.maximum(self._pooled, self.subset.pooled, out=self._pooled)
+        return self._pooled
+
+    @property
+    def divergences(self) -> Float64Array:
+        """(C, N): from each chosen sequence."""
+        if self._divergences is None:
+            self._divergences = self.objective.chosen.diverge(self.pooled, self.mass)
+            self._pooled = None
+        return self._divergences
 
     @property
     def gains(self) -> Float64Array:
         """(C,): the marginal gain L(w_v; r) of each candidate (Eq. 7)."""
-        return np.asarray((self.terms - self.subset.terms) @ self.objective.rates)
+        return np.asarray((self.values - self.subset.values) @ self.objective.rates)
 
     @property
     def term_gains(self) -> Float64Array:
-        """(C, 3): what each candidate adds to each term, scaled but not weighted."""
-        return (self.terms - self.subset.terms) / self.objective.scales
+        """(C, terms): what each candidate adds to each term, scaled but not weighted."""
+        return np.asarray((self.values - self.subset.values) / self.objective.scales)
+
+    def site(self, candidate: int) -> tuple[int, int]:
+        return self.frame, int(self.regions[candidate])
 
     def take(self, candidate: int) -> Subset:
         """The subset with this candidate in it."""
-        site = self.frame, int(self.regions[candidate])
+        site = self.site(candidate)
         return Subset(
             (*self.subset.sites, site),
-            self.terms[candidate],
+            self.values[candidate],
             np.maximum(self.subset.pooled, self.objective.clip.probabilities[site]),
-            self.subset.direction + self.objective.unit_feature(site),
-            int(self.fresh[candidate]),
+            [term.carry(self, candidate) for term in self.objective.terms],
         )
 
     def take_best(self) -> Subset:
         """The subset with the candidate of highest gain; of equals, the first."""
         gains = self.gains
-        best = gains.max()
-        # A product of matrices rounds equal rows differently by their place.
+        best = float(gains.max())
+        # A product of matrices rounds equal rows differently by their index.
         return self.take(int((gains >= best - ROUNDING * max(1, abs(best))).argmax()))
 
 
@@ -181,49 +336,34 @@ class Objective:
     def __init__(
         self,
         clip: FrameGrid,
-        weights: Weights = EQUAL_WEIGHTS,
-        *,
-        against: Against = "nearest",
-        scaling: Scaling = "clip",
+        config: RegionsConfig | None = None,
         words: IndexArray | None = None,
     ) -> None:
-        """`words` are those that f_inf counts: a sentence's, or the whole lexicon if None.
+        """`words` are those that informativeness counts: a sentence's, or the whole lexicon.
 
-        f_div is ours against the `nearest` chosen sequence, or the paper's against `all` of them.
-
-        Scaling `paper` takes the terms as they are. Scaling `clip` makes a weight mean the same for
-        any clip, lexicon, network and k: f_inf is the share of what the whole clip has, the paper's
-        f_div the mean over the chosen sequences, and f_coh the mean over the sequence's pairs in
-        units of how far (1 - cosine) two regions of the clip are apart on average.
+        Scaling `paper` takes the terms as they are; `clip` divides each by its `scale`, so that a
+        weight means the same for any clip, lexicon, network and k.
         """
-        if min(weights) < 0:
-            raise ValueError(f"weights must not be negative: {weights}")
         self.clip = clip
-        self.weights = weights
-        self.against = against
-        self.scaling = scaling
-        self.words = words
+        self.config = config or RegionsConfig()
+        check_terms(self.config)
         self.frames, self.regions = clip.probabilities.shape[:2]
-        # einsum squares without a second array as large as the features.
-        squares = np.einsum("trd,trd->tr", clip.features, clip.features)
-        self._lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
-        everything = clip.probabilities.max(axis=(0, 1))
-        self._attainable = float(informativeness(everything[None], words)[0])
-        middle = np.tensordot(1 / self._lengths, clip.features, axes=2) / self._lengths.size
-        self._spread = 1 - float(middle @ middle)
+        self.terms = [
+            TERMS[name](index, weight, clip, self.config, words)
+            for index, (name, weight) in enumerate(self.config.terms.items())
+        ]
         self._choose(Chosen.none(clip))
 
     def _choose(self, chosen: Chosen) -> None:
         self.chosen = chosen
-        pairs = self.frames * (self.frames - 1) // 2
-        self.scales = np.ones(3)
-        """(3,): what each term is divided by."""
-        if self.scaling == "clip":
-            diverse = max(len(chosen), 1) if self.against == "all" else 1
-            coherent = max(pairs, 1) * max(self._spread, SMALLEST_SPREAD)
-            self.scales[:] = self._attainable or 1, diverse, coherent
-        self.rates = np.array(self.weights) / self.scales
-        """(3,): what one more of each term is worth."""
+        self.terms = [copy(term) for term in self.terms]
+        for term in self.terms:
+            term.chosen = chosen
+        is_scaled = self.config.scaling == "clip"
+        self.scales = np.array([term.scale if is_scaled else 1.0 for term in self.terms])
+        """What each term is divided by."""
+        self.rates = np.array([term.weight for term in self.terms]) / self.scales
+        """What one more of each term is worth."""
 
     def beside(self, sequence: Subset) -> Objective:
         """The objective of the next sequence, now that this one is chosen."""
@@ -233,45 +373,29 @@ class Objective:
 
     @property
     def starts(self) -> IndexArray:
-        """Regions to start in: against the nearest, those where none did, while there are any.
-
-        The first region brings most of a sequence's information, so a search frame by frame would
-        start in the best place again and again, whatever it does to f_div.
-        """
-        new = np.flatnonzero(~self.chosen.taken[0])
-        return new if self.against == "nearest" and len(new) else np.arange(self.regions)
+        """Regions to start in: those that every term allows, or all if that leaves none."""
+        allowed = np.all([term.starts for term in self.terms], axis=0)
+        return np.flatnonzero(allowed) if allowed.any() else np.arange(self.regions)
 
     def empty(self) -> Subset:
-        pooled = np.zeros(self.clip.probabilities.shape[2], np.float32)
-        direction = np.zeros(self.clip.features.shape[2], np.float32)
-        return Subset((), np.zeros(3), pooled, direction, fresh=0)
+        return Subset(
+            (),
+            np.zeros(len(self.terms)),
+            np.zeros(self.clip.probabilities.shape[2], np.float32),
+            [term.carry() for term in self.terms],
+        )
 
-    def extend(self, subset: Subset, frame: int, regions: IndexArray) -> Extension:
+    def extend(self, subset: Subset, frame: int, regions: IndexArray) -> Candidates:
         """What each of `regions` (C,) of a frame would make of the subset."""
-        pooled = self.clip.probabilities[frame].take(regions, axis=0)
-        np.maximum(pooled, subset.pooled, out=pooled)
-        mass = informativeness(pooled)
-        fresh = subset.fresh + ~self.chosen.taken[frame].take(regions)
-        cosines = self.clip.features[frame].take(regions, axis=0) @ subset.direction
-        terms = np.empty((len(regions), 3))
-        terms[:, 0] = mass if self.words is None else informativeness(pooled, self.words)
-        terms[:, 1] = self._differ(pooled, mass, fresh)
-        terms[:, 2] = subset.terms[2] + cosines / self._lengths[frame].take(regions)
-        return Extension(self, subset, frame, regions, terms, fresh)
-
-    def _differ(self, pooled: FloatArray, mass: FloatArray, fresh: IndexArray) -> Float64Array:
-        """f_div (C,) of candidates; overwrites `pooled`."""
-        if not len(self.chosen):
-            return np.zeros(len(pooled))
-        divergences = self.chosen.diverge(pooled, mass)
-        if self.against == "all":
-            return np.asarray(divergences.sum(axis=1))
-        return np.asarray(divergences.min(axis=1) + fresh / self.frames)
+        return Candidates(self, subset, frame, regions)
 
     def value(self, subset: Subset) -> float:
         """R(A)."""
-        return float(subset.terms @ self.rates)
+        return float(subset.values @ self.rates)
 
-    def unit_feature(self, site: tuple[int, int]) -> FloatArray:
-        """(D,): the feature of a (frame, region), of length 1."""
-        return np.asarray(self.clip.features[site] / self._lengths[site])
+
+def check_terms(config: RegionsConfig) -> None:
+    """Refuse a term that there is not."""
+    for name in config.terms:
+        if name not in TERMS:
+            raise ModelError(f"no term '{name}' of regions.terms: there are {', '.join(TERMS)}")

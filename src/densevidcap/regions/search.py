@@ -1,35 +1,30 @@
 """Search for region-sequences: the most informative one first, each further one also different.
 
-An optimiser is a function from an `Objective` to a `Subset` with one region in each frame, each
-beside the one before. Ties go to the first frame, then to the first region.
+A search is a function from an `Objective` to a `Subset` with one region in each frame, each beside
+the one before. Ties go to the first frame, then to the first region.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
 
+from densevidcap.config import RegionsConfig
+from densevidcap.errors import ModelError
 from densevidcap.regions.objectives import (
-    STEADY_WEIGHTS,
-    Against,
+    BoolArray,
     Float64Array,
     IndexArray,
     Objective,
-    Scaling,
     Subset,
-    Weights,
-    informativeness,
+    check_terms,
 )
 from densevidcap.types import FloatArray, FrameGrid, RegionSequence
 
-Optimiser = Callable[[Objective], Subset]
+Search = Callable[[Objective], Subset]
 Cost = Literal["uniform", "benefit"]
-
-EXHAUSTIVE_LIMIT = 1_000_000
-"""Most paths that an exhaustive search looks at."""
 
 
 def search_in_frame_order(objective: Objective, start: int | None = None) -> Subset:
@@ -52,78 +47,80 @@ def search_from_every_start(objective: Objective) -> Subset:
     return max(searches, key=objective.value)
 
 
-def search_best_first(
+def search_lazily(
     objective: Objective,
-    cost: Cost = "uniform",
+    cost: Cost,
+    budget: int,
     *,
-    budget: int | None = None,
+    free: bool = False,
     lazy: bool = True,
 ) -> Subset:
-    """LazyForward of Algorithm 1: the site of highest gain first, wherever it is in the clip.
+    """LazyForward of Algorithm 1: `budget` times the site of highest gain, wherever it is.
 
-    Lazy search computes a gain again only when it leads. That is exact where gains can only shrink,
-    so for f_inf alone; otherwise turn `lazy` off. With a budget any so many sites may be taken, as
-    Algorithm 1 is printed; without, only those that a path through all frames can still join.
+    Sites are such that a path through all frames can join them; if they are `free`, any, as
+    Algorithm 1 is printed. A gain is computed again only when it leads. That is exact where gains
+    can only shrink, so for informativeness alone; to compute them all every time, turn `lazy` off.
     """
-    steps = objective.clip.grid.steps()
     subset = objective.empty()
     gains = _gains_everywhere(objective, subset)
     costs = (
         np.ones_like(gains) if cost == "uniform" else np.maximum(gains, np.finfo(np.float32).tiny)
     )
     is_open = np.ones(gains.shape, dtype=bool)
-    for _ in range(objective.frames if budget is None else budget):
+    for _ in range(budget):
         if not lazy:
             gains = _gains_everywhere(objective, subset)
         is_current = np.full(gains.shape, not lazy)
         while True:
             best = int(np.argmax(np.where(is_open, gains / costs, -np.inf)))
             frame, region = divmod(best, objective.regions)
-            extension = objective.extend(subset, frame, np.array([region]))
+            candidate = objective.extend(subset, frame, np.array([region]))
             if is_current[frame, region]:
                 break
-            gains[frame, region] = extension.gains[0]
+            gains[frame, region] = candidate.gains[0]
             is_current[frame, region] = True
-        subset = extension.take(0)
+        subset = candidate.take(0)
         is_open[frame, region] = False
-        if budget is None:
-            frames_apart = abs(np.arange(objective.frames) - frame)
-            is_open &= (frames_apart[:, None] >= steps[region]) & (frames_apart[:, None] > 0)
+        if not free:
+            is_open &= _list_reachable(objective, frame, region)
     return subset
 
 
-def search_by_celf(objective: Objective, *, budget: int | None = None) -> Subset:
-    """Main of Algorithm 1: the better of uniform cost and cost benefit."""
-    uniform = search_best_first(objective, "uniform", budget=budget)
-    benefit = search_best_first(objective, "benefit", budget=budget)
-    return max(uniform, benefit, key=objective.value)
+def search_by_celf(objective: Objective) -> Subset:
+    """Main of Algorithm 1: the better of uniform cost and cost benefit, with the config's budget.
+
+    Frames that the budget leaves empty are then filled, in their order, on the way between.
+    """
+    budget = min(objective.config.budget or objective.frames, objective.frames)
+    costs: tuple[Cost, ...] = ("uniform", "benefit")
+    searches = [search_lazily(objective, cost, budget) for cost in costs]
+    return _fill(objective, max(searches, key=objective.value))
 
 
-def search_exhaustively(objective: Objective) -> Subset:
-    """The best of all paths: for small cases."""
-    neighbours = objective.clip.grid.neighbours()
-    count = np.linalg.matrix_power(neighbours.astype(float), objective.frames - 1).sum()
-    if count > EXHAUSTIVE_LIMIT:
-        raise ValueError(f"{count:.1g} paths are too many to try: take another optimiser")
-    beside = [np.flatnonzero(row) for row in neighbours]
-
-    def walk(subset: Subset, candidates: IndexArray) -> Iterator[Subset]:
-        if len(subset.sites) == objective.frames:
-            yield subset
-            return
-        extension = objective.extend(subset, len(subset.sites), candidates)
-        for candidate, region in enumerate(candidates):
-            yield from walk(extension.take(candidate), beside[region])
-
-    return max(walk(objective.empty(), np.arange(objective.regions)), key=objective.value)
+def _fill(objective: Objective, subset: Subset) -> Subset:
+    """The subset with the region of highest gain in every frame that it lacks, as one path."""
+    is_open = np.ones((objective.frames, objective.regions), dtype=bool)
+    for site in subset.sites:
+        is_open &= _list_reachable(objective, *site)
+    for frame in sorted(set(range(objective.frames)) - {frame for frame, _ in subset.sites}):
+        subset = objective.extend(subset, frame, np.flatnonzero(is_open[frame])).take_best()
+        is_open &= _list_reachable(objective, *subset.sites[-1])
+    return subset
 
 
-OPTIMISERS: dict[str, Optimiser] = {
+def _list_reachable(objective: Objective, frame: int, region: int) -> BoolArray:
+    """(T, R): the sites of other frames that a path through this one can go to."""
+    frames_apart = abs(np.arange(objective.frames) - frame)[:, None]
+    steps = objective.clip.grid.steps()[region]
+    return np.asarray((frames_apart >= steps) & (frames_apart > 0))
+
+
+SEARCHES: dict[str, Search] = {
     "frame-order": search_in_frame_order,
     "every-start": search_from_every_start,
     "celf": search_by_celf,
-    "exhaustive": search_exhaustively,
 }
+"""By the names that `RegionsConfig.search` gives them."""
 
 
 def _gains_everywhere(objective: Objective, subset: Subset) -> Float64Array:
@@ -133,48 +130,30 @@ def _gains_everywhere(objective: Objective, subset: Subset) -> Float64Array:
     return np.stack([objective.extend(subset, frame, regions).gains for frame in frames])
 
 
-@dataclass(frozen=True)
-class SequenceOptions:
-    """How region-sequences are chosen."""
-
-    k: int = 10
-    """How many."""
-    weights: Weights = STEADY_WEIGHTS
-    """w_v; raise `diverse` for sequences that differ more."""
-    against: Against = "nearest"
-    """What a sequence must differ from: see `Objective`; the paper's is `all`."""
-    scaling: Scaling = "clip"
-    """What a weight of 1 means: see `Objective`."""
-    optimiser: str = "frame-order"
-    """A name in `OPTIMISERS`."""
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k must be at least 1, not {self.k}")
-        if self.optimiser not in OPTIMISERS:
-            raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)}")
-
-    def objective(self, clip: FrameGrid, words: IndexArray | None = None) -> Objective:
-        """Of a clip's first sequence."""
-        return Objective(
-            clip, self.weights, against=self.against, scaling=self.scaling, words=words
+def check_regions(config: RegionsConfig) -> None:
+    """Refuse terms and searches that there are not, before any work is done for them."""
+    check_terms(config)
+    if config.search not in SEARCHES:
+        raise ModelError(
+            f"no search '{config.search}' for regions.search: there are {', '.join(SEARCHES)}"
         )
 
 
 def generate_sequences(
     clip: FrameGrid,
-    options: SequenceOptions | None = None,
+    config: RegionsConfig | None = None,
     words: IndexArray | None = None,
 ) -> list[RegionSequence]:
     """The K region-sequences of a clip, through all of its frames (section 3.2).
 
     `words` makes a sentence's words alone count as information: the oracle's sequences.
     """
-    options = options or SequenceOptions()
-    search = OPTIMISERS[options.optimiser]
-    objective = options.objective(clip, words)
+    config = config or RegionsConfig()
+    check_regions(config)
+    search = SEARCHES[config.search]
+    objective = Objective(clip, config, words)
     sequences = []
-    for _ in range(options.k):
+    for _ in range(config.k):
         subset = search(objective)
         sequences.append(_through_time(subset, clip))
         objective = objective.beside(subset)
@@ -194,30 +173,6 @@ def pool_words(sequences: Iterable[RegionSequence], clip: FrameGrid) -> FloatArr
 def _through_time(subset: Subset, clip: FrameGrid) -> RegionSequence:
     frames, regions = zip(*sorted(subset.sites), strict=True)
     return RegionSequence(clip.grid, frames, regions, tuple(clip.times[list(frames)].tolist()))
-
-
-def trim(
-    sequence: RegionSequence,
-    clip: FrameGrid,
-    words: IndexArray | None = None,
-    *,
-    level: float = 0.5,
-) -> RegionSequence:
-    """The part of a sequence that is informative about the lexicon or about a sentence's words.
-
-    Of all runs of frames it is the one whose informativeness exceeds `level` times that of the best
-    frame by most in sum, so it bridges a short gap but not a long one. A sequence that is equally
-    informative throughout stays whole, and so does one that says nothing of the words.
-    """
-    regions = clip.probabilities[list(sequence.frames), list(sequence.regions)]
-    per_frame = informativeness(regions, words).astype(np.float64)
-    start, stop = find_best_run(per_frame - level * per_frame.max())
-    return RegionSequence(
-        sequence.grid,
-        sequence.frames[start:stop],
-        sequence.regions[start:stop],
-        sequence.times[start:stop],
-    )
 
 
 def find_best_run(excess: Float64Array) -> tuple[int, int]:

@@ -8,26 +8,25 @@ more of those words.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from densevidcap.config import AssociationConfig, RegionsConfig
 from densevidcap.errors import ModelError
-from densevidcap.regions.association import Association, associate
-from densevidcap.regions.objectives import (
-    Float64Array,
-    IndexArray,
-    Weights,
-    informativeness,
-)
-from densevidcap.regions.search import SequenceOptions, generate_sequences
+from densevidcap.regions.association import associate, match
+from densevidcap.regions.objectives import Float64Array, IndexArray, Objective, informativeness
+from densevidcap.regions.search import generate_sequences, pool_words
 from densevidcap.types import FloatArray, FrameGrid, RegionSequence
+
+WINNER = AssociationConfig(method="winner", unsupported="leave_out")
+"""Step 3. A sentence that no sequence shows asks for nothing."""
 
 
 @dataclass(frozen=True)
 class CaptionedClip:
-    """A clip and its sentences, each as its words' places in the lexicon."""
+    """A clip and its sentences, each as its words' ids in the lexicon."""
 
     clip: FrameGrid
     sentences: Sequence[IndexArray]
@@ -37,8 +36,8 @@ class CaptionedClip:
 class WeightStep:
     """One round of the alternation."""
 
-    weights: Weights
-    """Refined; scaled to a mean of 1, because only their ratio matters to a search."""
+    terms: dict[str, float]
+    """Refined weights; scaled to a mean of 1, because only their ratio matters to a search."""
     loss: float
     """The hinge loss that is left, without the regulariser."""
     moved: float
@@ -53,14 +52,14 @@ class Choices:
     """G choices among candidates, as M comparisons of the oracle's region with another one."""
 
     advantages: Float64Array
-    """(M, 3): how much more than the other region the oracle's adds to each term."""
+    """(M, terms): how much more than the other region the oracle's adds to each term."""
     margins: Float64Array
     """(M,): how much higher the oracle's region scores for the sentence."""
     sizes: IndexArray
     """(G,): comparisons of each choice, which follow each other."""
 
     def hinge(self, weights: Float64Array) -> tuple[float, Float64Array]:
-        """Mean over choices of the worst violation, if any, and its subgradient (3,)."""
+        """Mean over choices of the worst violation, if any, and its subgradient (terms,)."""
         violations = self.margins - self.advantages @ weights
         starts = np.cumsum(self.sizes) - self.sizes
         worst = np.maximum.reduceat(violations, starts)
@@ -70,9 +69,25 @@ class Choices:
         return float(np.maximum(worst, 0).mean()), gradient
 
 
+def learn_terms(
+    clips: Collection[CaptionedClip],
+    config: RegionsConfig,
+    report: Callable[[WeightStep], None] = lambda _: None,
+) -> tuple[RegionsConfig, list[WeightStep]]:
+    """The config with the weights that the clips' sentences ask for, and how they were found.
+
+    Those weights are fixed: what reads the config again does not learn them again.
+    """
+    steps = []
+    for step in learn_weights(clips, config):
+        report(step)
+        steps.append(step)
+    return replace(config, terms=steps[-1].terms, weights="fixed"), steps
+
+
 def learn_weights(
     clips: Collection[CaptionedClip],
-    options: SequenceOptions | None = None,
+    config: RegionsConfig,
     *,
     rounds: int = 20,
     tolerance: float = 0.01,
@@ -80,37 +95,36 @@ def learn_weights(
 ) -> Iterator[WeightStep]:
     """Alternate between sequences, their association and weights, until no weight changes.
 
-    Starts from the options' weights and yields every round; the last one's weights are the result.
+    Starts from the config's weights and yields every round; the last one's weights are the result.
     `decay` is Eq. 9's lambda.
     """
-    options = options or SequenceOptions()
-    weights = options.weights
+    terms = config.terms
     winners_before: list[IndexArray] = []
     for _ in range(rounds):
-        winners, choices = _observe(clips, replace(options, weights=weights))
+        winners, choices = _observe(clips, replace(config, terms=terms))
         fitted = fit_weights(choices, decay)
-        refined = Weights(*(fitted / fitted.mean()).tolist())
-        moved = float(np.abs(np.subtract(refined, weights)).max())
+        refined = dict(zip(terms, (fitted / fitted.mean()).tolist(), strict=True))
+        moved = max(abs(refined[name] - terms[name]) for name in terms)
         reassociated = np.mean(np.concatenate(winners) != np.concatenate(winners_before or winners))
         yield WeightStep(
             refined, choices.hinge(fitted)[0], moved, float(reassociated), moved < tolerance
         )
         if moved < tolerance:
             return
-        weights, winners_before = refined, winners
+        terms, winners_before = refined, winners
 
 
 def fit_weights(choices: Choices, decay: float, steps: int = 600) -> Float64Array:
-    """(3,): the w >= 0 that minimise the hinge, by projected subgradients.
+    """(terms,): the w >= 0 that minimise the hinge, by projected subgradients.
 
     Terms differ in size by orders of magnitude, so search and regulariser, decay/2 |w|^2, count a
     weight in units of its term's typical advantage. The steps shrink geometrically, which is enough
-    in three dimensions.
+    in a few dimensions.
     """
     typical = np.sqrt(np.mean(choices.advantages**2, axis=0))
-    units = np.divide(1, typical, out=np.zeros(3), where=typical > 0)
+    units = np.divide(1, typical, out=np.zeros_like(typical), where=typical > 0)
     longest_step = 4 * choices.margins.mean()
-    scaled = best = np.zeros(3)
+    scaled = best = np.zeros_like(typical)
     lowest = np.inf
     for step in range(steps):
         loss, gradient = choices.hinge(scaled * units)
@@ -127,20 +141,21 @@ def fit_weights(choices: Choices, decay: float, steps: int = 600) -> Float64Arra
             "no term of the objective tells the regions that sentences are about from others: "
             "train the Lexical-FCN longer, or on more clips"
         )
-    return best * units
+    return np.asarray(best * units)
 
 
 def _observe(
-    clips: Collection[CaptionedClip], options: SequenceOptions
+    clips: Collection[CaptionedClip], config: RegionsConfig
 ) -> tuple[list[IndexArray], Choices]:
-    """Each clip's association under the options' weights, and the choices it asks for."""
+    """Each clip's association under the config's weights, and the choices it asks for."""
     winners = []
     advantages, margins = [], []
     for captioned in clips:
-        sequences = generate_sequences(captioned.clip, options)
-        association = associate(captioned.sentences, sequences, captioned.clip)
-        winners.append(association.winners)
-        for advantage, margin in _compare(captioned, sequences, association, options):
+        sequences = generate_sequences(captioned.clip, config)
+        pooled = pool_words(sequences, captioned.clip)
+        matches = match(captioned.sentences, pooled, config.threshold)
+        winners.append(associate(matches, WINNER))
+        for advantage, margin in _compare(captioned, sequences, winners[-1], config):
             advantages.append(advantage)
             margins.append(margin)
     if not margins:
@@ -155,8 +170,8 @@ def _observe(
 def _compare(
     captioned: CaptionedClip,
     sequences: Sequence[RegionSequence],
-    association: Association,
-    options: SequenceOptions,
+    winners: IndexArray,
+    config: RegionsConfig,
 ) -> Iterator[tuple[Float64Array, FloatArray]]:
     """Walk along every sequence; for each of its sentences and frames, the oracle against the rest.
 
@@ -164,28 +179,25 @@ def _compare(
     """
     clip = captioned.clip
     beside = [np.flatnonzero(row) for row in clip.grid.neighbours()]
-    objective = options.objective(clip)
-    for place, sequence in enumerate(sequences):
+    objective = Objective(clip, config)
+    for index, sequence in enumerate(sequences):
         told = [
             words
-            for words, winner, supported in zip(
-                captioned.sentences, association.winners, association.supported, strict=True
-            )
-            if supported and winner == place
+            for words, winner in zip(captioned.sentences, winners, strict=True)
+            if winner == index
         ]
-        candidates = np.arange(len(clip.grid))
+        regions = np.arange(len(clip.grid))
         subset = objective.empty()
         for frame, region in zip(sequence.frames, sequence.regions, strict=True):
-            extension = objective.extend(subset, frame, candidates)
+            candidates = objective.extend(subset, frame, regions)
+            gains = candidates.term_gains
             for words in told:
-                scores = informativeness(clip.probabilities[frame, candidates], words)
+                probabilities = clip.probabilities[frame, regions]
+                scores = informativeness(probabilities, words, config.threshold)
                 oracle = int(scores.argmax())
                 others = scores < scores[oracle]
                 if others.any():
-                    yield (
-                        extension.term_gains[oracle] - extension.term_gains[others],
-                        scores[oracle] - scores[others],
-                    )
-            subset = extension.take(int(np.searchsorted(candidates, region)))
-            candidates = beside[region]
+                    yield gains[oracle] - gains[others], scores[oracle] - scores[others]
+            subset = candidates.take(int(np.searchsorted(regions, region)))
+            regions = beside[region]
         objective = objective.beside(subset)

@@ -116,12 +116,15 @@ class Runner:
         fcn = LexicalFCN.load(words)
         features, _ = self._read(self.clips, fcn, Sampling(**recipe["sampling"]))
         self.watcher.start("region-sequences", len(self.clips))
+        options = ViewOptions(**recipe["library"])
         library = open_view_cache(
             self.places.cache,
             fcn,
             features,
             self.clips,
-            ViewOptions(**recipe["library"]),
+            options.regions,
+            options.association,
+            options.words,
             self.watcher.advance,
         )
         return {record.id: library.view(record.id) for record in self.clips}

@@ -40,6 +40,7 @@ from densevidcap.models.evaluator import (
     gather,
     pad,
 )
+from densevidcap.regions.association import LEFT_OUT
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.train.loop import Progress, Run, TrainingOptions
 from densevidcap.train.run import (
@@ -377,7 +378,16 @@ class EvaluatorFit(ViewedCorpus):
         weaker: Path | None = None,
     ) -> None:
         """`weaker` holds a captioner's sentences of clips: `{clip: [sentence, …]}`."""
-        super().__init__(manifest, words, recipe.sampling, recipe.library, out)
+        library = recipe.library
+        super().__init__(
+            manifest,
+            words,
+            recipe.sampling,
+            library.regions,
+            library.association,
+            library.words,
+            out,
+        )
         self.recipe = recipe
         self.weaker = {} if weaker is None else _read_sentences(weaker)
         if weaker is not None:
@@ -388,8 +398,11 @@ class EvaluatorFit(ViewedCorpus):
     def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
         """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
         recipe = self.recipe
-        trained = [self._teach(record) for record in self.clips if record.split == "train"]
-        measured = [self._teach(record) for record in self.clips if record.split in HELD_OUT]
+        taught = [(record.split, self._teach(record)) for record in self.clips]
+        trained, measured = (
+            [example for split, example in taught if example.captions and split in splits]
+            for splits in (("train",), HELD_OUT)
+        )
         torch.manual_seed(recipe.training.seed)
         network = EvaluatorNetwork(
             self.list_words(recipe.lessons.min_count),
@@ -416,11 +429,13 @@ class EvaluatorFit(ViewedCorpus):
         return history
 
     def _teach(self, record: ClipRecord) -> Example:
+        pairs = self.library.pair(record.id)
+        learned = np.flatnonzero(pairs != LEFT_OUT)
         return Example(
             record.id,
             gather(self.library.view(record.id)),
-            record.captions,
-            self.library.pair(record.id, self.recipe.library),
+            tuple(record.captions[index] for index in learned),
+            pairs[learned],
             record.category,
             self.weaker.get(record.id, ()),
         )

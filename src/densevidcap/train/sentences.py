@@ -30,6 +30,7 @@ from densevidcap.models.streams import (
     make_streams,
     spread_evenly,
 )
+from densevidcap.regions.association import LEFT_OUT
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.train.loop import Progress, Run, TrainingOptions
 from densevidcap.train.run import (
@@ -98,7 +99,6 @@ class SentenceTask:
         library: ViewCache,
         records: Sequence[ClipRecord],
         held_out: Sequence[ClipRecord],
-        pairing: ViewOptions,
         options: SentenceOptions,
         seed: int = 0,
     ) -> None:
@@ -106,18 +106,18 @@ class SentenceTask:
             raise CorpusError("no caption to train on: is the manifest's split 'train'?")
         self.model, self.options, self.seed = model, options, seed
         self.views = [views[record.id] for record in (*records, *held_out)]
-        self.pairs = self._pair(records, library, pairing, first=0)
+        self.pairs = self._pair(records, library, first=0)
         # A quarter of them says enough, and an epoch is over sooner.
-        self.held_out = self._pair(held_out, library, pairing, first=len(records))[::4]
+        self.held_out = self._pair(held_out, library, first=len(records))[::4]
 
-    def _pair(
-        self, records: Sequence[ClipRecord], library: ViewCache, pairing: ViewOptions, first: int
-    ) -> list[Pair]:
+    def _pair(self, records: Sequence[ClipRecord], library: ViewCache, first: int) -> list[Pair]:
         vocabulary, longest = self.model.vocabulary, self.options.max_length
         pairs = []
         for clip, record in enumerate(records, start=first):
-            sequences = library.pair(record.id, pairing)
+            sequences = library.pair(record.id)
             for caption, sequence in zip(record.captions, sequences, strict=True):
+                if sequence == LEFT_OUT:
+                    continue
                 words = vocabulary.encode(caption)
                 cut = (*words[: longest + 1], Vocabulary.EOS) if len(words) > longest + 2 else words
                 pairs.append(Pair(clip, int(sequence), tuple(cut)))
@@ -224,7 +224,16 @@ class SentencesFit(ViewedCorpus):
         initial: Path | None = None,
     ) -> None:
         """`initial` is a captioner of the same sizes to start from."""
-        super().__init__(manifest, words, recipe.sampling, recipe.library, out)
+        library = recipe.library
+        super().__init__(
+            manifest,
+            words,
+            recipe.sampling,
+            library.regions,
+            library.association,
+            library.words,
+            out,
+        )
         self.recipe, self.initial = recipe, initial
         if initial is not None:
             self.data["initial"] = hash_file(initial / WEIGHTS)
@@ -249,7 +258,6 @@ class SentencesFit(ViewedCorpus):
             self.library,
             trained,
             measured,
-            recipe.library,
             recipe.sentences,
             recipe.training.seed,
         )
@@ -262,6 +270,7 @@ class SentencesFit(ViewedCorpus):
             trained=len(trained),
             measured=len(measured),
         )
+        card["regions"] = self.describe_regions()
         if self.initial is not None:
             card["started_from"] = describe_start(self.initial)
         captions = (caption for record in trained for caption in record.captions)

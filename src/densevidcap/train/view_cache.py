@@ -8,89 +8,163 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from densevidcap.config import AssociationConfig, RegionsConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import Vocabulary
-from densevidcap.errors import CorpusError, ModelError
+from densevidcap.data.text_files import read_json
+from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
-from densevidcap.model_folder import WEIGHTS, hash_file
+from densevidcap.model_folder import WEIGHTS, hash_file, write_json
 from densevidcap.models.streams import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.regions import SequenceOptions, generate_sequences
-from densevidcap.regions.association import spread
-from densevidcap.regions.objectives import THRESHOLD, IndexArray
-from densevidcap.regions.search import pool_words
+from densevidcap.regions import (
+    CaptionedClip,
+    WeightStep,
+    associate,
+    check_regions,
+    generate_sequences,
+    learn_terms,
+    match,
+    pool_words,
+)
+from densevidcap.regions.association import Matches
+from densevidcap.regions.objectives import IndexArray
 from densevidcap.regions.words import CONTENT
 from densevidcap.train.feature_cache import FeatureCache, cache_features
 from densevidcap.train.run import HELD_OUT, alone, find_latecomers
 from densevidcap.types import FloatArray
 
-Pairing = Literal["winner", "spread"]
+MOST_LEARNED = 200
+"""Clips that the weights of the objective are learned from, drawn at random: more change little."""
 
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """What is known of a clip, and which sentence is said of which sequence."""
+    """The section `library` of a recipe."""
 
     words: int = 1000
-    """V: word probabilities of that many of the lexicon's most frequent words are inputs."""
     k: int = 10
-    """Region-sequences a clip."""
-    pairing: Pairing = "spread"
-    """The paper's winner-takes-all (Eq. 10) by the sum of the sentence's word probabilities, or
-    `spread`: by how much more of them than the clip's other sequences a sequence has, with at most
-    `most` sentences for each, so that few sequences go without."""
+    pairing: Literal["winner", "spread"] = "spread"
     most: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("words", "k", "most"):
-            if getattr(self, name) < 1:
-                raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
+        self.regions, self.association  # noqa: B018 (both check what they are given)
+
+    @property
+    def regions(self) -> RegionsConfig:
+        return RegionsConfig(k=self.k)
+
+    @property
+    def association(self) -> AssociationConfig:
+        unsupported: Literal["first", "spread"] = "first" if self.pairing == "winner" else "spread"
+        return AssociationConfig(self.pairing, self.most, unsupported)
 
 
 class ViewCache:
-    """The views of clips, by id."""
+    """The views of clips, by id, and which of a clip's sentences goes with which sequence."""
 
     def __init__(
-        self, arrays: dict[str, npt.NDArray[np.generic]], ids: Sequence[str], cache: FeatureCache
+        self,
+        arrays: dict[str, npt.NDArray[np.generic]],
+        ids: Sequence[str],
+        cache: FeatureCache,
+        association: AssociationConfig,
     ) -> None:
-        self._arrays, self._cache = arrays, cache
+        self._arrays, self._cache, self._association = arrays, cache, association
         # Once for all views: every map of the file holds one of the process' open files.
         self._features = cache.all
-        self._place = {clip: place for place, clip in enumerate(ids)}
+        self._index = {clip: index for index, clip in enumerate(ids)}
         self._sentences = np.concatenate([[0], np.cumsum(arrays["sentences"])])
 
     def __contains__(self, clip: str) -> bool:
-        return clip in self._place
+        return clip in self._index
 
     def view(self, clip: str, category: FloatArray | None = None) -> ClipView:
-        place, rows = self._place[clip], self._cache.rows(clip)
+        index, rows = self._index[clip], self._cache.rows(clip)
         arrays = self._arrays
         return ClipView(
             self._features[rows.start : rows.stop],  # type: ignore[arg-type]
-            arrays["paths"][place, :, : len(rows)],  # type: ignore[arg-type]
-            arrays["sequence_words"][place],
-            arrays["clip_words"][place],
+            arrays["paths"][index, :, : len(rows)],  # type: ignore[arg-type]
+            arrays["sequence_words"][index],
+            arrays["clip_words"][index],
             category,
         )
 
-    def pair(self, clip: str, options: ViewOptions) -> IndexArray:
-        """(S,): the sequence that each of the clip's captions describes."""
-        place = self._place[clip]
-        own = slice(self._sentences[place], self._sentences[place + 1])
-        if options.pairing == "winner":
-            return np.asarray(self._arrays["sums"][own].argmax(axis=1))
-        return spread(np.asarray(self._arrays["shares"][own], np.float32), options.most)
+    def pair(self, clip: str) -> IndexArray:
+        """(S,): the sequence that each of the clip's captions is learned with, or `LEFT_OUT`."""
+        return associate(self.match(clip), self._association)
+
+    def match(self, clip: str) -> Matches:
+        """How well the clip's sequences show each of its captions."""
+        index = self._index[clip]
+        own = slice(self._sentences[index], self._sentences[index + 1])
+        sums, shares = (np.asarray(self._arrays[n][own], np.float32) for n in ("sums", "shares"))
+        return Matches(sums, shares)
+
+    def count_captions(self, clips: Iterable[str]) -> dict[str, int]:
+        """Of these clips: all, those that no sequence shows, and those that are left out."""
+        counts = np.zeros(3, int)
+        for clip in clips:
+            supported, pairs = self.match(clip).supported, self.pair(clip)
+            counts += len(pairs), int((~supported).sum()), int((pairs < 0).sum())
+        return dict(zip(("captions", "unsupported", "left_out"), counts.tolist(), strict=True))
+
+
+class CaptionedClips(Collection[CaptionedClip]):
+    """Clips whose words are computed from cached features each time they are gone through."""
+
+    def __init__(
+        self, records: Sequence[ClipRecord], model: LexicalFCN, cache: FeatureCache
+    ) -> None:
+        self._records, self._model, self._cache = records, model, cache
+
+    def __iter__(self) -> Iterator[CaptionedClip]:
+        for record in self._records:
+            clip = self._cache.features(record.id), self._cache.times(record.id)
+            yield CaptionedClip(self._model.describe(*clip), _find_words(self._model, record))
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, clip: object) -> bool:
+        return any(clip is other for other in self)
+
+
+def learn_regions(
+    folder: Path,
+    model: LexicalFCN,
+    cache: FeatureCache,
+    records: Sequence[ClipRecord],
+    regions: RegionsConfig,
+    seed: int = 0,
+    report: Callable[[WeightStep], None] = lambda _: None,
+) -> tuple[RegionsConfig, list[WeightStep]]:
+    """Weights of the objective's terms by Eq. 9, from clips of these drawn at random.
+
+    What was found is kept in the folder, so that a run that was stopped goes on with the same.
+    """
+    order = np.random.default_rng(seed).permutation(len(records))[:MOST_LEARNED]
+    drawn = [records[index] for index in sorted(order)]
+    path = folder / f"terms-{_name(model, cache, drawn, asdict(regions))}.json"
+    if not path.exists():
+        _, steps = learn_terms(CaptionedClips(drawn, model, cache), regions, report)
+        write_json(path, {"steps": [asdict(step) for step in steps]})
+    try:
+        steps = [WeightStep(**step) for step in read_json(path)["steps"]]
+        return replace(regions, terms=steps[-1].terms, weights="fixed"), steps
+    except (TypeError, KeyError, IndexError):
+        raise CorpusError(f"{path}: damaged; remove it to compute it again") from None
 
 
 def open_view_cache(
@@ -98,21 +172,28 @@ def open_view_cache(
     model: LexicalFCN,
     cache: FeatureCache,
     records: Sequence[ClipRecord],
-    options: ViewOptions,
+    regions: RegionsConfig,
+    association: AssociationConfig,
+    lexicon_size: int,
     advance: Callable[[], None] = lambda: None,
 ) -> ViewCache:
-    """Read the library of these clips from the folder, or make it."""
+    """Read the views of these clips from the folder, or make them.
+
+    Word probabilities of the `lexicon_size` most frequent words are kept of each.
+    """
     ids = [record.id for record in records]
-    path = folder / f"views-{_name(model, cache, records, options)}.safetensors"
+    path = (
+        folder / f"views-{_name(model, cache, records, asdict(regions), lexicon_size)}.safetensors"
+    )
     if path.exists():
         for _ in records:
             advance()
     else:
-        arrays = _make(model, cache, records, options, advance)
+        arrays = _make(model, cache, records, regions, lexicon_size, advance)
         with replacing(path) as temporary:
             save_file(arrays, temporary)
     try:
-        return ViewCache(load_file(path), ids, cache)
+        return ViewCache(load_file(path), ids, cache, association)
     except SafetensorError:
         raise CorpusError(f"{path}: damaged; remove it to compute it again") from None
 
@@ -121,50 +202,51 @@ def _make(
     model: LexicalFCN,
     cache: FeatureCache,
     records: Sequence[ClipRecord],
-    options: ViewOptions,
+    regions: RegionsConfig,
+    lexicon_size: int,
     advance: Callable[[], None],
 ) -> dict[str, npt.NDArray[np.generic]]:
     longest = max(len(cache.rows(record.id)) for record in records)
-    count, k, words = len(records), options.k, min(options.words, len(model.lexicon))
+    count, k, words = len(records), regions.k, min(lexicon_size, len(model.lexicon))
     paths = np.zeros((count, k, longest), np.int16)
     sequence_words = np.zeros((count, k, words), np.float16)
     clip_words = np.zeros((count, words), np.float16)
-    sums, shares = [], []
-    content = np.array([entry.pos in CONTENT for entry in model.lexicon.entries])
-    for place, record in enumerate(records):
+    matches = []
+    is_content = np.array([entry.pos in CONTENT for entry in model.lexicon.entries])
+    for index, record in enumerate(records):
         seen = model.describe(cache.features(record.id), cache.times(record.id))
-        sequences = generate_sequences(seen, SequenceOptions(k=k))
+        sequences = generate_sequences(seen, regions)
         view = view_clip(seen, sequences, words)
-        paths[place, :, : len(seen.times)] = view.paths
-        sequence_words[place] = view.sequence_words
-        clip_words[place] = view.clip_words
+        paths[index, :, : len(seen.times)] = view.paths
+        sequence_words[index] = view.sequence_words
+        clip_words[index] = view.clip_words
         pooled = pool_words(sequences, seen)
-        share = pooled / np.maximum(pooled.sum(axis=0), 1e-9) * content
-        for caption in record.captions:
-            said = model.lexicon.find(caption)
-            evidence = pooled[:, said]
-            sums.append(np.where(evidence >= THRESHOLD, evidence, 0).sum(axis=1))
-            shares.append(share[:, said].sum(axis=1))
+        matches.append(match(_find_words(model, record), pooled, regions.threshold, is_content))
         advance()
     return {
         "paths": paths,
         "sequence_words": sequence_words,
         "clip_words": clip_words,
-        "sums": np.array(sums, np.float32).reshape(-1, k),
-        "shares": np.array(shares, np.float32).reshape(-1, k),
+        "sums": np.concatenate([each.sums for each in matches]),
+        "shares": np.concatenate([each.shares for each in matches]),
         "sentences": np.array([len(record.captions) for record in records]),
     }
 
 
+def _find_words(model: LexicalFCN, record: ClipRecord) -> list[IndexArray]:
+    """The ids of each caption's words in the lexicon."""
+    return [np.array(model.lexicon.find(caption), np.intp) for caption in record.captions]
+
+
 def _name(
-    model: LexicalFCN, cache: FeatureCache, records: Sequence[ClipRecord], options: ViewOptions
+    model: LexicalFCN, cache: FeatureCache, records: Sequence[ClipRecord], *settings: Any
 ) -> str:
+    """After all that decides what is computed: features, words, clips, captions and settings."""
     digest = hashlib.sha256(cache.folder.name.encode())
     for name, tensor in model.head.state_dict().items():
         digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
     clips = [[record.id, record.captions] for record in records]
-    sizes = [options.words, options.k, asdict(SequenceOptions())]
-    digest.update(json.dumps([clips, sizes]).encode())
+    digest.update(json.dumps([clips, settings], sort_keys=True).encode())
     return digest.hexdigest()[:12]
 
 
@@ -172,12 +254,24 @@ class ViewedCorpus:
     """Clips with captions, and after `read_clips` the library of their views."""
 
     def __init__(
-        self, manifest: Path, words: Path, sampling: Sampling, options: ViewOptions, out: Path
+        self,
+        manifest: Path,
+        words: Path,
+        sampling: Sampling,
+        regions: RegionsConfig,
+        association: AssociationConfig,
+        lexicon_size: int,
+        out: Path,
     ) -> None:
+        check_regions(regions)
         self.out = out
         self.words = LexicalFCN.load(words)
         self.data = {"manifest": hash_file(manifest), "words": hash_file(words / WEIGHTS)}
-        self._sampling, self._options = sampling, options
+        self._sampling, self._association = sampling, association
+        self._lexicon_size = lexicon_size
+        self.regions = regions
+        """After `read_clips`, with the weights that were learned, if they are to be."""
+        self.weight_steps: list[WeightStep] = []
         records = [record for record in read_manifest(manifest) if record.captions]
         self.clips = [record for record in records if record.split in ("train", *HELD_OUT)]
         if not any(record.split == "train" for record in self.clips):
@@ -190,6 +284,7 @@ class ViewedCorpus:
         read: Callable[[], None],
         viewed: Callable[[], None],
         fail_fast: bool = False,
+        learned: Callable[[WeightStep], None] = lambda _: None,
     ) -> dict[str, str]:
         """Compute what is not in the cache yet; returns the clips to leave out, with why."""
         features, failures = cache_features(
@@ -200,17 +295,39 @@ class ViewedCorpus:
             raise CorpusError(f"no clip can be read; the first: {next(iter(failures.values()))}")
         left_out = failures | find_latecomers(self.out, readable)
         self.clips = [record for record in self.clips if record.id not in left_out]
+        if self.regions.weights == "learned":
+            self.regions, self.weight_steps = learn_regions(
+                cache, self.words, features, self._list_trained(), self.regions, report=learned
+            )
         self.library = open_view_cache(
-            cache, self.words, features, self.clips, self._options, viewed
+            cache,
+            self.words,
+            features,
+            self.clips,
+            self.regions,
+            self._association,
+            self._lexicon_size,
+            viewed,
         )
         return left_out
 
+    def describe_regions(self) -> dict[str, Any]:
+        """For the model's card: the terms that were used, and what association made of captions."""
+        trained = (record.id for record in self._list_trained())
+        return {
+            "terms": self.regions.terms,
+            "weight_steps": [asdict(step) for step in self.weight_steps],
+            **self.library.count_captions(trained),
+        }
+
     def list_words(self, min_count: int) -> Vocabulary:
         """Of the training captions."""
-        trained = (record for record in self.clips if record.split == "train")
         vocabulary = Vocabulary.build(
-            (caption for record in trained for caption in record.captions), min_count
+            (caption for record in self._list_trained() for caption in record.captions), min_count
         )
         if len(vocabulary) == len(Vocabulary.SPECIAL_TOKENS):
             raise CorpusError(f"no word occurs {min_count} times in the captions: lower min_count")
         return vocabulary
+
+    def _list_trained(self) -> list[ClipRecord]:
+        return [record for record in self.clips if record.split == "train"]
