@@ -8,15 +8,18 @@ from pathlib import Path
 
 from tests.models.small_world import read_corpus, write_corpus
 
+from densevidcap.config import AssociationConfig, RegionsConfig
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache
 from densevidcap.train.sentences import SentenceOptions, SentenceTask
-from densevidcap.train.view_cache import ViewCache, ViewOptions, open_view_cache
+from densevidcap.train.view_cache import ViewCache, open_view_cache
 
-LIBRARY = ViewOptions(words=20, k=4)
+REGIONS = RegionsConfig(k=4)
+ASSOCIATION = AssociationConfig()
+LEXICON_SIZE = 20
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,9 @@ def make_corpus(folder: Path, clips: int = 8) -> Corpus:
     with cache.filling():
         cache.append("one-caption", times, features)
         cache.append("one-frame", times[:1], features[:1])
-    return Corpus(
-        folder, records, words, cache, open_view_cache(folder, words, cache, records, LIBRARY)
-    )
+    settings = REGIONS, ASSOCIATION, LEXICON_SIZE
+    library = open_view_cache(folder, words, cache, records, *settings)
+    return Corpus(folder, records, words, cache, library)
 
 
 def make_task(
@@ -49,7 +52,7 @@ def make_task(
     """With a small captioner; the first so many clips are held out."""
     vocabulary = Vocabulary.build(text for record in corpus.records for text in record.captions)
     streams = {"centred": corpus.words.encoder.channels}
-    whole = {"special_words": LIBRARY.words}
+    whole = {"special_words": LEXICON_SIZE}
     captioner = CaptionModel(
         vocabulary,
         CaptionModelOptions(hidden=8, embedding=8, frame_streams=streams, whole_streams=whole),
@@ -61,6 +64,5 @@ def make_task(
         corpus.library,
         corpus.records[held_out:],
         corpus.records[:held_out],
-        LIBRARY,
         options or SentenceOptions(),
     )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.models.small_views import FEATURES, WORDS, make_view
 
+from densevidcap.config import RegionsConfig
 from densevidcap.errors import ModelError
 from densevidcap.models.streams import (
     FRAME_STREAMS,
@@ -20,7 +21,7 @@ from densevidcap.models.streams import (
     spread_evenly,
     view_clip,
 )
-from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions import generate_sequences
 from densevidcap.types import FrameGrid, Grid
 
 frame_counts = st.lists(st.integers(1, 6), min_size=1, max_size=4)
@@ -108,7 +109,7 @@ def test_a_view_follows_its_sequences(frames: int) -> None:
         random.random((frames, len(grid), 9), np.float32),
         random.random((frames, len(grid), 4), np.float32),
     )
-    sequences = generate_sequences(seen, SequenceOptions(k=3))
+    sequences = generate_sequences(seen, RegionsConfig(k=3))
     view = view_clip(seen, sequences, words=6)
     assert view.paths.tolist() == [list(sequence.regions) for sequence in sequences]
     for path, words in zip(view.paths, view.sequence_words, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from densevidcap.regions.objectives import Against, Scaling, Weights
+from densevidcap.config import RegionsConfig
 from densevidcap.types import FrameGrid, Grid
 
 
@@ -31,10 +31,21 @@ clips = st.builds(
     columns=st.integers(1, 3),
 )
 
-againsts = st.sampled_from(list[Against](["nearest", "all"]))
-scalings = st.sampled_from(list[Scaling](["clip", "paper"]))
-weights = st.builds(Weights, *[st.sampled_from([0.0, 0.3, 1.0, 2.5])] * 3)
+DIVERGENCES = ("nearest_divergence", "divergence")
 
-INFORMATIVE = Weights(1, 0, 0)
-DIVERSE = Weights(0, 1, 0)
-COHERENT = Weights(0, 0, 1)
+
+def three_terms(divergence: str, *weights: float) -> dict[str, float]:
+    """Informativeness, one of the divergences and coherence."""
+    names = ("informativeness", divergence, "coherence")
+    return dict(zip(names, weights or (1.0, 1.0, 1.0), strict=True))
+
+
+EQUAL = three_terms("nearest_divergence")
+scalings = st.sampled_from(["clip", "paper"])
+terms = st.builds(
+    three_terms, st.sampled_from(DIVERGENCES), *[st.sampled_from([0.0, 0.3, 1.0, 2.5])] * 3
+)
+configs = st.builds(RegionsConfig, terms=terms, scaling=scalings)
+
+INFORMATIVE = RegionsConfig(terms={"informativeness": 1.0})
+COHERENT = RegionsConfig(terms={"coherence": 1.0})

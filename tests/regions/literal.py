@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from densevidcap.regions.objectives import (
-    SMOOTHING,
-    Against,
-    Float64Array,
-    IndexArray,
-    Scaling,
-    Weights,
-)
+from densevidcap.config import RegionsConfig
+from densevidcap.regions.objectives import SMOOTHING, Float64Array, IndexArray, Objective, Subset
 from densevidcap.types import FrameGrid
 
 Site = tuple[int, int]
@@ -40,21 +35,24 @@ def cosine(clip: FrameGrid, one: Site, other: Site) -> float:
     return float(x @ y) / math.sqrt(float(x @ x) * float(y @ y))
 
 
-def f_div(
-    clip: FrameGrid, sites: list[Site], chosen: list[list[Site]], against: Against = "all"
-) -> float:
-    """Sum over the chosen sequences of KL(p_i || q), or the nearest one's and new sites."""
+def divergences(clip: FrameGrid, sites: list[Site], chosen: list[list[Site]]) -> list[float]:
+    """KL(p_i || q) for each of the chosen sequences."""
+    q = distribution(clip, sites)
+    ps = [distribution(clip, earlier) for earlier in chosen]
+    return [float(np.sum(p * np.log(p / q))) for p in ps]
+
+
+def f_div(clip: FrameGrid, sites: list[Site], chosen: list[list[Site]]) -> float:
+    """Sum over the chosen sequences of KL(p_i || q)."""
+    return sum(divergences(clip, sites, chosen)) if sites else 0.0
+
+
+def f_nearest(clip: FrameGrid, sites: list[Site], chosen: list[list[Site]]) -> float:
+    """KL(p_i || q) of the nearest one, and the share of new sites."""
     if not sites or not chosen:
         return 0.0
-    q = distribution(clip, sites)
-    divergences = []
-    for earlier in chosen:
-        p = distribution(clip, earlier)
-        divergences.append(float(np.sum(p * np.log(p / q))))
-    if against == "all":
-        return sum(divergences)
     new = [site for site in sites if all(site not in earlier for earlier in chosen)]
-    return min(divergences) + len(new) / len(clip.times)
+    return min(divergences(clip, sites, chosen)) + len(new) / len(clip.times)
 
 
 def distribution(clip: FrameGrid, sites: list[Site]) -> Float64Array:
@@ -68,47 +66,51 @@ def terms(
     clip: FrameGrid,
     sites: list[Site],
     chosen: list[list[Site]],
-    against: Against,
+    config: RegionsConfig,
     words: IndexArray | None = None,
 ) -> Float64Array:
-    """(3,): f_inf, f_div, f_coh."""
-    return np.array(
-        [f_inf(clip, sites, words), f_div(clip, sites, chosen, against), f_coh(clip, sites)]
-    )
+    """The value of each of the config's terms."""
+    values = {
+        "informativeness": f_inf(clip, sites, words),
+        "divergence": f_div(clip, sites, chosen),
+        "nearest_divergence": f_nearest(clip, sites, chosen),
+        "coherence": f_coh(clip, sites),
+    }
+    return np.array([values[name] for name in config.terms])
 
 
 def scales(
     clip: FrameGrid,
     chosen: list[list[Site]],
-    against: Against,
-    scaling: Scaling,
+    config: RegionsConfig,
     words: IndexArray | None = None,
 ) -> Float64Array:
-    """(3,): what the terms are divided by."""
-    if scaling == "paper":
-        return np.ones(3)
+    """What the terms are divided by."""
+    if config.scaling == "paper":
+        return np.ones(len(config.terms))
     frames, regions = clip.probabilities.shape[:2]
     everything = [(frame, region) for frame in range(frames) for region in range(regions)]
     apart = [1 - cosine(clip, one, other) for one in everything for other in everything]
     pairs = max(frames * (frames - 1) / 2, 1)
-    attainable = f_inf(clip, everything, words) or 1
-    diverse = max(len(chosen), 1) if against == "all" else 1
-    return np.array([attainable, diverse, pairs * max(float(np.mean(apart)), 1e-3)])
+    values = {
+        "informativeness": f_inf(clip, everything, words) or 1,
+        "divergence": max(len(chosen), 1),
+        "nearest_divergence": 1,
+        "coherence": pairs * max(float(np.mean(apart)), 1e-3),
+    }
+    return np.array([values[name] for name in config.terms])
 
 
 def search_in_frame_order(
-    clip: FrameGrid,
-    chosen: list[list[Site]],
-    weights: Weights,
-    against: Against,
-    scaling: Scaling,
+    clip: FrameGrid, chosen: list[list[Site]], config: RegionsConfig
 ) -> list[Site]:
     """Eq. 8: from each frame the region of the largest marginal gain, beside the one before.
 
     Against the nearest, it starts in a region where no chosen sequence does, if there is one.
     """
-    rates = np.array(weights) / scales(clip, chosen, against, scaling)
-    old_starts = {earlier[0][1] for earlier in chosen} if against == "nearest" else set()
+    rates = np.array([*config.terms.values()]) / scales(clip, chosen, config)
+    nearest = "nearest_divergence" in config.terms
+    old_starts = {earlier[0][1] for earlier in chosen} if nearest else set()
     if len(old_starts) == len(clip.grid):
         old_starts = set()
     path: list[Site] = []
@@ -119,8 +121,8 @@ def search_in_frame_order(
                 continue
             if path and not touch(clip, path[-1][1], region):
                 continue
-            with_region = terms(clip, [*path, (frame, region)], chosen, against)
-            gain = float((with_region - terms(clip, path, chosen, against)) @ rates)
+            with_region = terms(clip, [*path, (frame, region)], chosen, config)
+            gain = float((with_region - terms(clip, path, chosen, config)) @ rates)
             if gain > best_gain:
                 best, best_gain = region, gain
         assert best is not None
@@ -128,12 +130,25 @@ def search_in_frame_order(
     return path
 
 
-def generate_sequences(
-    clip: FrameGrid, k: int, weights: Weights, against: Against, scaling: Scaling
-) -> list[list[Site]]:
+def search_exhaustively(objective: Objective) -> Subset:
+    """The best of all paths."""
+    beside = [np.flatnonzero(row) for row in objective.clip.grid.neighbours()]
+
+    def walk(subset: Subset, regions: IndexArray) -> Iterator[Subset]:
+        if len(subset.sites) == objective.frames:
+            yield subset
+            return
+        candidates = objective.extend(subset, len(subset.sites), regions)
+        for candidate, region in enumerate(regions):
+            yield from walk(candidates.take(candidate), beside[region])
+
+    return max(walk(objective.empty(), np.arange(objective.regions)), key=objective.value)
+
+
+def generate_sequences(clip: FrameGrid, config: RegionsConfig) -> list[list[Site]]:
     chosen: list[list[Site]] = []
-    for _ in range(k):
-        chosen.append(search_in_frame_order(clip, chosen, weights, against, scaling))
+    for _ in range(config.k):
+        chosen.append(search_in_frame_order(clip, chosen, config))
     return chosen
 
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.regions.clips import make_clip
 
+from densevidcap.config import RegionsConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
-from densevidcap.regions import SequenceOptions, generate_sequences, pool_words
+from densevidcap.regions import generate_sequences, pool_words
 from densevidcap.regions.words import choose_words, distinguish
 from densevidcap.types import FloatArray
 
@@ -47,7 +48,7 @@ def test_a_single_sequence_has_nothing_to_differ_from() -> None:
 
 def test_words_that_nobody_sees_are_left_out_and_the_others_follow_the_sequence() -> None:
     clip = make_clip(0, frames=6)
-    sequences = generate_sequences(clip, SequenceOptions(k=3))
+    sequences = generate_sequences(clip, RegionsConfig(k=3))
     pooled = pool_words(sequences, clip)
     for number, worded in enumerate(choose_words(sequences, clip, LEXICON, 9)):
         assert worded.sequence == sequences[number]

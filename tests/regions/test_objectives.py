@@ -9,19 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.regions import literal
-from tests.regions.clips import (
-    COHERENT,
-    DIVERSE,
-    INFORMATIVE,
-    againsts,
-    clips,
-    make_clip,
-    scalings,
-    weights,
-)
+from tests.regions.clips import COHERENT, DIVERGENCES, INFORMATIVE, clips, configs, make_clip
 from tests.regions.literal import Site
 
-from densevidcap.regions.objectives import Against, Objective, Scaling, Subset, Weights
+from densevidcap.config import RegionsConfig
+from densevidcap.errors import ModelError
+from densevidcap.regions import generate_sequences
+from densevidcap.regions.objectives import TERMS, Candidates, Float64Array, Objective, Subset, Term
 from densevidcap.types import FrameGrid
 
 
@@ -73,13 +67,13 @@ def test_coherence_is_supermodular_for_non_negative_features(
     assert to_smaller <= to_larger + 1e-6
 
 
-@pytest.mark.parametrize("against", ["nearest", "all"])
-def test_diversity_is_neither_monotone_nor_submodular_nor_supermodular(against: Against) -> None:
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_divergence_is_neither_monotone_nor_submodular_nor_supermodular(name: str) -> None:
     first, second, third = np.eye(3, dtype=np.float32)
     clip = make_clip(0, frames=1, rows=2, columns=2, words=3)
     clip.probabilities[0] = [first, first, second, third]
     shows_first, also_shows_first, shows_second, shows_third = sites_of(clip)
-    objective = Objective(clip, DIVERSE, against=against)
+    objective = Objective(clip, RegionsConfig(terms={name: 1.0}))
     # All sites are taken, so that none is better for being new.
     objective = objective.beside(select(objective, [shows_first, also_shows_first]))
     objective.chosen.taken[:] = True
@@ -98,7 +92,7 @@ def test_a_repeat_differs_by_nothing_from_the_nearest(
 ) -> None:
     paths = st.lists(st.integers(0, len(clip.grid) - 1), min_size=1, max_size=len(clip.times))
     chosen = [[*enumerate(data.draw(paths))] for _ in range(1 + others)]
-    objective = Objective(clip, DIVERSE)
+    objective = Objective(clip, RegionsConfig(terms={"nearest_divergence": 1.0}))
     for sequence in chosen:
         objective = objective.beside(select(objective, sequence))
     for sequence in chosen:
@@ -107,39 +101,35 @@ def test_a_repeat_differs_by_nothing_from_the_nearest(
     assert objective.value(select(objective, sites)) >= -1e-5
 
 
-@given(clips, weights, againsts, scalings, st.booleans(), st.data())
+@given(clips, configs, st.booleans(), st.data())
 def test_terms_equal_the_transcription(
-    clip: FrameGrid,
-    weights: Weights,
-    against: Against,
-    scaling: Scaling,
-    of_sentence: bool,
-    data: st.DataObject,
+    clip: FrameGrid, config: RegionsConfig, of_sentence: bool, data: st.DataObject
 ) -> None:
     words = np.array([1, 4]) if of_sentence else None
     everything = sites_of(clip)
     chosen = data.draw(st.lists(st.lists(st.sampled_from(everything), min_size=1), max_size=3))
     sites = data.draw(st.permutations(everything))[: data.draw(st.integers(1, 5))]
-    objective = Objective(clip, weights, against=against, scaling=scaling, words=words)
+    objective = Objective(clip, config, words)
     for sequence in chosen:
         objective = objective.beside(select(objective, sequence))
 
     *before, (frame, _) = sites
     regions = np.arange(len(clip.grid))
-    extension = objective.extend(select(objective, before), frame, regions)
+    candidates = objective.extend(select(objective, before), frame, regions)
     # How far regions are apart is a small difference of large numbers, in float32.
     np.testing.assert_allclose(
-        objective.scales, literal.scales(clip, chosen, against, scaling, words), rtol=1e-3
+        objective.scales, literal.scales(clip, chosen, config, words), rtol=1e-3
     )
     close = partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-5)
-    known = literal.terms(clip, before, chosen, against, words)
+    known = literal.terms(clip, before, chosen, config, words)
+    weights = [*config.terms.values()]
     for region in regions:
-        after = literal.terms(clip, [*before, (frame, int(region))], chosen, against, words)
+        after = literal.terms(clip, [*before, (frame, int(region))], chosen, config, words)
         gains = (after - known) / objective.scales
-        close(extension.terms[region], after)
-        close(extension.term_gains[region] * objective.scales, after - known)
-        close(extension.gains[region], gains @ weights, atol=1e-5 * max(objective.rates.max(), 1))
-        close(extension.take(int(region)).terms, after)
+        close(candidates.values[region], after)
+        close(candidates.term_gains[region] * objective.scales, after - known)
+        close(candidates.gains[region], gains @ weights, atol=1e-5 * max(objective.rates.max(), 1))
+        close(candidates.take(int(region)).values, after)
 
 
 def test_of_equal_regions_the_first_is_best() -> None:
@@ -162,5 +152,55 @@ def test_black_regions_have_no_direction() -> None:
 
 
 def test_negative_weights_are_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        Objective(make_clip(0), Weights(1, -1, 1))
+    with pytest.raises(ModelError, match="no weight below 0"):
+        RegionsConfig(terms={"informativeness": 1, "divergence": -1})
+
+
+def test_a_term_that_there_is_not_is_refused_by_name() -> None:
+    with pytest.raises(
+        ModelError, match=r"no term 'magic' of regions\.terms: there are informativ"
+    ):
+        Objective(make_clip(0), RegionsConfig(terms={"magic": 1.0}))
+
+
+def test_both_divergences_can_be_asked_for_in_any_order_of_terms() -> None:
+    """They share what they compute, and leave the words to those that follow."""
+    clip = make_clip(3)
+    names = ["divergence", "nearest_divergence", "informativeness", "coherence"]
+    config = RegionsConfig(terms=dict.fromkeys(names, 1.0), scaling="paper")
+    words = np.array([1, 4])
+    objective = Objective(clip, config, words)
+    objective = objective.beside(select(objective, [(0, 0), (1, 3)]))
+    candidates = objective.extend(select(objective, [(0, 2)]), 1, np.arange(6))
+    for region, values in enumerate(candidates.values):
+        sites = [(0, 2), (1, region)]
+        expected = literal.terms(clip, sites, [[(0, 0), (1, 3)]], config, words)
+        np.testing.assert_allclose(values, expected, rtol=1e-5)
+        pooled = clip.probabilities[[0, 1], [2, region]].max(axis=0)
+        np.testing.assert_array_equal(candidates.pooled[region], pooled)
+
+
+class Height(Term):
+    """How far up the regions are: a term that keeps a running sum of its own."""
+
+    def values(self, candidates: Candidates) -> Float64Array:
+        rows = candidates.regions // self.clip.grid.columns
+        return np.asarray(candidates.subset.running[self.index] - rows, np.float64)
+
+    def carry(self, candidates: Candidates | None = None, candidate: int = 0) -> float:
+        return 0.0 if candidates is None else float(candidates.values[candidate, self.index])
+
+
+def test_another_term_is_one_class_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TERMS, "height", Height)
+    clip = make_clip(1, frames=5, rows=4, columns=1)
+    config = RegionsConfig(k=2, terms={"informativeness": 0.1, "height": 1.0})
+    low, top = generate_sequences(clip, RegionsConfig(k=2)), generate_sequences(clip, config)
+    assert {region for sequence in top for region in sequence.regions} == {0}
+    assert {region for sequence in low for region in sequence.regions} != {0}
+    objective = Objective(clip, config)
+    subset = select(objective, [(0, 3), (1, 2), (2, 1)])
+    assert subset.values[1] == -6
+    assert objective.value(subset) == pytest.approx(
+        0.1 * subset.values[0] / objective.scales[0] - 6
+    )

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from tests.regions import literal
 from tests.regions.clips import make_clip
 
+from densevidcap.config import RegionsConfig
 from densevidcap.metrics.region_metrics import measure_following, measure_quality
-from densevidcap.regions import SequenceOptions, generate_sequences
+from densevidcap.regions import generate_sequences
 from densevidcap.types import Box, RegionSequence
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_quality_equals_the_transcription(seed: int) -> None:
     clip = make_clip(seed)
-    sequences = generate_sequences(clip, SequenceOptions(k=2))
+    sequences = generate_sequences(clip, RegionsConfig(k=2))
     one, other = ([*enumerate(sequence.regions)] for sequence in sequences)
     attainable = clip.probabilities.max(axis=(0, 1)).sum()
     quality = measure_quality(sequences, clip)
@@ -37,7 +38,7 @@ def test_quality_equals_the_transcription(seed: int) -> None:
 
 def test_the_nearest_of_others_is_the_least_different() -> None:
     clip = make_clip(0)
-    one, other = generate_sequences(clip, SequenceOptions(k=2))
+    one, other = generate_sequences(clip, RegionsConfig(k=2))
     apart = measure_quality([one, other], clip)
     repeated = measure_quality([one, other, one, other], clip)
     assert 0 == repeated.nearest < apart.nearest
@@ -47,7 +48,7 @@ def test_the_nearest_of_others_is_the_least_different() -> None:
 
 def test_equal_sequences_overlap_wholly() -> None:
     clip = make_clip(0)
-    sequence = generate_sequences(clip, SequenceOptions(k=1))[0]
+    sequence = generate_sequences(clip, RegionsConfig(k=1))[0]
     quality = measure_quality([sequence] * 3, clip)
     assert (quality.overlap, quality.iou, quality.kl, quality.distinct) == (1, 1, 0, 1)
 
@@ -64,5 +65,5 @@ def test_following_is_the_share_of_frames_that_hold_the_centre() -> None:
 def test_frames_without_features_have_no_coherence() -> None:
     clip = make_clip(0)
     clip.features[:] = 0
-    sequences = generate_sequences(clip, SequenceOptions(k=2))
+    sequences = generate_sequences(clip, RegionsConfig(k=2))
     assert measure_quality(sequences, clip).coherent == 0

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.regions import literal
-from tests.regions.clips import clips, make_clip, weights
+from tests.regions.clips import DIVERGENCES, EQUAL, clips, make_clip, terms, three_terms
 
-from densevidcap.regions import Objective, SequenceOptions, Weights, generate_sequences, pool_words
-from densevidcap.regions.objectives import Against, Scaling
+from densevidcap.config import RegionsConfig
+from densevidcap.errors import ModelError
+from densevidcap.regions import Objective, generate_sequences, pool_words
 from densevidcap.types import FrameGrid, Grid
 
 
-@given(clips, weights, st.integers(1, 4))
+@given(clips, terms, st.integers(1, 4))
 def test_sequences_are_connected_paths_with_their_times_and_boxes(
-    clip: FrameGrid, weights: Weights, k: int
+    clip: FrameGrid, terms: dict[str, float], k: int
 ) -> None:
-    sequences = generate_sequences(clip, SequenceOptions(k, weights))
+    sequences = generate_sequences(clip, RegionsConfig(k, terms))
     assert len(sequences) == k
     neighbours = clip.grid.neighbours()
     for sequence in sequences:
@@ -30,21 +32,23 @@ def test_sequences_are_connected_paths_with_their_times_and_boxes(
         assert all(neighbours[one, other] for one, other in pairwise(sequence.regions))
 
 
-@pytest.mark.parametrize("against", ["nearest", "all"])
+@pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize("scaling", ["clip", "paper"])
 @pytest.mark.parametrize("seed", range(3))
-def test_sequences_equal_the_transcription(seed: int, against: Against, scaling: Scaling) -> None:
+def test_sequences_equal_the_transcription(
+    seed: int, divergence: str, scaling: Literal["clip", "paper"]
+) -> None:
     clip = make_clip(seed, frames=6, rows=4, columns=4, words=60, features=20)
-    weights = Weights(1.0, 2.0, 0.5)
-    found = generate_sequences(clip, SequenceOptions(4, weights, against, scaling))
-    expected = literal.generate_sequences(clip, 4, weights, against, scaling)
+    config = RegionsConfig(4, three_terms(divergence, 1.0, 2.0, 0.5), scaling=scaling)
+    found = generate_sequences(clip, config)
+    expected = literal.generate_sequences(clip, config)
     assert [[*enumerate(sequence.regions)] for sequence in found] == expected
 
 
 @given(clips)
 def test_the_first_sequence_does_not_depend_on_k_or_diversity(clip: FrameGrid) -> None:
-    one = generate_sequences(clip, SequenceOptions(k=1, weights=Weights(diverse=0)))
-    three = generate_sequences(clip, SequenceOptions(k=3, weights=Weights(diverse=5)))
+    one = generate_sequences(clip, RegionsConfig(1, EQUAL | {"nearest_divergence": 0.0}))
+    three = generate_sequences(clip, RegionsConfig(3, EQUAL | {"nearest_divergence": 5.0}))
     assert one[0] == three[0]
 
 
@@ -60,7 +64,7 @@ def test_a_sequence_follows_its_thing_and_the_next_one_another() -> None:
         probabilities[frame, dog[frame], 10:17] = 0.9
         features[frame, dog[frame], 1] = 1
     clip = FrameGrid(grid, np.arange(7.0), probabilities, features)
-    first, second = generate_sequences(clip, SequenceOptions(k=2))
+    first, second = generate_sequences(clip, RegionsConfig(k=2))
     assert list(first.regions) == ball
     assert list(second.regions) == dog
 
@@ -68,8 +72,8 @@ def test_a_sequence_follows_its_thing_and_the_next_one_another() -> None:
 def test_words_of_a_sentence_lead_to_what_it_is_about() -> None:
     clip = make_clip(0, frames=3, rows=2, columns=2)
     clip.probabilities[:, 3, 5] = 1
-    options = SequenceOptions(k=1, weights=Weights(coherent=0))
-    (sequence,) = generate_sequences(clip, options, words=np.array([5]))
+    config = RegionsConfig(1, EQUAL | {"coherence": 0.0})
+    (sequence,) = generate_sequences(clip, config, words=np.array([5]))
     assert sequence.regions[0] == 3
 
 
@@ -78,7 +82,7 @@ def test_words_of_a_sentence_lead_to_what_it_is_about() -> None:
 )
 def test_any_grid_and_any_number_of_frames(frames: int, rows: int, columns: int) -> None:
     clip = make_clip(1, frames, rows, columns)
-    sequences = generate_sequences(clip, SequenceOptions(k=3))
+    sequences = generate_sequences(clip, RegionsConfig(k=3))
     assert [len(sequence.regions) for sequence in sequences] == [frames] * 3
 
 
@@ -86,16 +90,16 @@ def test_a_clip_in_which_nothing_is_seen_still_has_sequences() -> None:
     clip = make_clip(0)
     clip.probabilities[:] = 0
     clip.features[:] = 0
-    sequences = generate_sequences(clip, SequenceOptions(k=2))
+    sequences = generate_sequences(clip, RegionsConfig(k=2))
     assert [sequence.regions for sequence in sequences] == [(0, 0, 0, 0), (1, 1, 1, 1)]
 
 
-@given(clips, weights, st.sampled_from(["frame-order", "every-start"]))
+@given(clips, terms, st.sampled_from(["frame-order", "every-start"]))
 def test_as_many_sequences_as_regions_are_all_different(
-    clip: FrameGrid, weights: Weights, optimiser: str
+    clip: FrameGrid, terms: dict[str, float], search: str
 ) -> None:
-    options = SequenceOptions(len(clip.grid), weights, optimiser=optimiser)
-    sequences = generate_sequences(clip, options)
+    nearest = three_terms("nearest_divergence", *terms.values())
+    sequences = generate_sequences(clip, RegionsConfig(len(clip.grid), nearest, search=search))
     assert len({sequence.regions for sequence in sequences}) == len(clip.grid)
 
 
@@ -105,12 +109,13 @@ def test_sequences_repeat_against_all_and_do_not_against_the_nearest() -> None:
     clip.probabilities[:] = 0.01
     clip.probabilities[:, 0, :3] = clip.probabilities[:, 4, 3:] = 0.8
     clip.features[:] = np.eye(5)
-    found: dict[Against, list[int]] = {"all": [], "nearest": []}
-    for against, places in found.items():
-        for sequence in generate_sequences(clip, SequenceOptions(3, against=against)):
-            (place,) = set(sequence.regions)
-            places.append(place)
-    assert found == {"all": [0, 4, 0], "nearest": [0, 4, 1]}
+    found: dict[str, list[int]] = {"divergence": [], "nearest_divergence": []}
+    for divergence, regions in found.items():
+        terms = three_terms(divergence, 1.0, 1.0, 8.0)
+        for sequence in generate_sequences(clip, RegionsConfig(3, terms)):
+            (region,) = set(sequence.regions)
+            regions.append(region)
+    assert found == {"divergence": [0, 4, 0], "nearest_divergence": [0, 4, 1]}
 
 
 def test_clip_scaling_does_not_depend_on_the_lexicon_being_repeated() -> None:
@@ -121,7 +126,7 @@ def test_clip_scaling_does_not_depend_on_the_lexicon_being_repeated() -> None:
 
 @given(clips)
 def test_pooled_words_are_those_that_the_objective_saw(clip: FrameGrid) -> None:
-    (sequence,) = generate_sequences(clip, SequenceOptions(k=1))
+    (sequence,) = generate_sequences(clip, RegionsConfig(k=1))
     objective = Objective(clip)
     subset = objective.empty()
     for frame, region in enumerate(sequence.regions):
@@ -129,8 +134,8 @@ def test_pooled_words_are_those_that_the_objective_saw(clip: FrameGrid) -> None:
     np.testing.assert_array_equal(pool_words([sequence], clip)[0], subset.pooled)
 
 
-def test_senseless_options_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        SequenceOptions(k=0)
-    with pytest.raises(ValueError, match="frame-order"):
-        SequenceOptions(optimiser="magic")
+def test_senseless_settings_are_refused() -> None:
+    with pytest.raises(ModelError, match="k must be 1 or more"):
+        RegionsConfig(k=0)
+    with pytest.raises(ModelError, match=r"no search 'magic' .* there are frame-order"):
+        generate_sequences(make_clip(0), RegionsConfig(search="magic"))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.regions.clips import make_clip
+from tests.regions.clips import EQUAL, make_clip
 
+from densevidcap.config import RegionsConfig
 from densevidcap.errors import ModelError
-from densevidcap.regions import CaptionedClip, SequenceOptions, Weights, learn_weights
+from densevidcap.regions import CaptionedClip, WeightStep, learn_terms, learn_weights
 from densevidcap.regions.weights import Choices, fit_weights
 
 seeds = st.integers(0, 2**32 - 1)
@@ -69,28 +72,59 @@ def test_fitted_weights_cannot_be_bettered_nearby(seed: int) -> None:
 
 def test_learning_alternates_until_no_weight_changes() -> None:
     clips = [captioned(seed) for seed in range(4)]
-    steps = list(learn_weights(clips, SequenceOptions(k=3), rounds=30))
+    config = RegionsConfig(k=3)
+    steps = list(learn_weights(clips, config, rounds=30))
     for step in steps:
-        assert min(step.weights) >= 0
-        assert np.mean(step.weights) == pytest.approx(1)
+        assert [*step.terms] == [*config.terms]
+        assert min(step.terms.values()) >= 0
+        assert np.mean([*step.terms.values()]) == pytest.approx(1)
     assert steps[0].reassociated == 0
     assert [step.converged for step in steps[:-1]] == [False] * (len(steps) - 1)
     assert steps[-1].converged == (steps[-1].moved < 0.01)
-    assert steps == list(learn_weights(clips, SequenceOptions(k=3), rounds=30))
+    assert steps == list(learn_weights(clips, config, rounds=30))
 
 
 def test_learning_goes_on_from_the_weights_it_is_given() -> None:
     clips = [captioned(seed) for seed in range(2)]
-    first, second = learn_weights(clips, SequenceOptions(k=2), rounds=2)
-    again = SequenceOptions(k=2, weights=first.weights)
-    assert next(learn_weights(clips, again)).weights == second.weights
+    first, second = learn_weights(clips, RegionsConfig(k=2), rounds=2)
+    again = RegionsConfig(k=2, terms=first.terms)
+    assert next(learn_weights(clips, again)).terms == second.terms
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        EQUAL,
+        {"informativeness": 1.0, "divergence": 1.0, "coherence": 1.0},
+        {"informativeness": 1.0, "coherence": 1.0},
+        {"coherence": 1.0, "nearest_divergence": 1.0, "divergence": 1.0, "informativeness": 1.0},
+    ],
+)
+def test_what_was_learned_is_fixed_in_the_config(terms: dict[str, float]) -> None:
+    clips = [captioned(seed) for seed in range(3)]
+    config = RegionsConfig(k=2, terms=terms, weights="learned")
+    reported: list[WeightStep] = []
+    learned, steps = learn_terms(clips, config, reported.append)
+    assert reported == steps
+    assert learned == replace(config, terms=steps[-1].terms, weights="fixed")
+    assert [*learned.terms] == [*terms]
+    assert steps == list(learn_weights(clips, config))
+
+
+def test_the_order_of_terms_changes_nothing() -> None:
+    clips = [captioned(seed) for seed in range(3)]
+    backwards = dict(reversed(EQUAL.items()))
+    one, other = (
+        learn_terms(clips, RegionsConfig(k=2, terms=terms))[0].terms for terms in (EQUAL, backwards)
+    )
+    assert one == pytest.approx(other, rel=1e-3)
 
 
 def test_sentences_without_a_word_that_is_seen_are_an_error() -> None:
     clip = make_clip(0)
     clip.probabilities[:] = 0.01
     with pytest.raises(ModelError, match="share a lexicon"):
-        next(learn_weights([CaptionedClip(clip, [np.array([1, 2])])]))
+        next(learn_weights([CaptionedClip(clip, [np.array([1, 2])])], RegionsConfig()))
 
 
 def test_terms_that_tell_nothing_are_an_error() -> None:
@@ -105,4 +139,4 @@ def test_the_oracle_decides_which_term_counts() -> None:
     advantages = np.column_stack([np.ones(30), *rng.normal(0, 0.01, (2, 30))])
     fitted = fit_weights(Choices(advantages, np.ones(30), np.full(10, 3)), 1e-4)
     assert fitted[0] > 0.9
-    assert Weights(*fitted.tolist()).informative == max(fitted)
+    assert fitted[0] == max(fitted)
