@@ -16,7 +16,7 @@ from tests.data.made_clips import write_folder, write_video
 
 from densevidcap.cli import root
 from densevidcap.cli.regions import command
-from densevidcap.regions.search import OPTIMISERS
+from densevidcap.regions.search import SEARCHES
 
 SEEN = {"dog", "running", "t-shirt"}
 
@@ -95,6 +95,6 @@ def test_a_folder_that_cannot_be_written_is_named_once(
     assert "cannot be written (Not a directory); choose another place" in str(result.exception)
 
 
-def test_optimisers_are_those_that_a_whole_clip_allows() -> None:
+def test_every_search_can_be_asked_for() -> None:
     (choice,) = (p.type for p in command.params if isinstance(p.type, click.Choice))
-    assert set(choice.choices) == set(OPTIMISERS) - {"exhaustive"}
+    assert set(choice.choices) == set(SEARCHES)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from tests.models.small_corpus import ASSOCIATION, LEXICON_SIZE, REGIONS, Corpus, make_corpus
 
-from densevidcap.config import AssociationConfig, RegionsConfig
+from densevidcap.config import AssociationConfig, RegionsConfig, StreamsConfig
 from densevidcap.data.manifest import ClipRecord
-from densevidcap.errors import CorpusError
+from densevidcap.errors import CorpusError, ModelError
 from densevidcap.models.streams import view_clip
 from densevidcap.regions import WeightStep, generate_sequences, pool_words
 from densevidcap.regions.association import LEFT_OUT
@@ -169,3 +169,12 @@ def test_a_damaged_library_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(CorpusError, match=f"{path}: damaged; remove it to compute it again"):
         open_view_cache(tmp_path, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(StreamsConfig, "lexicon_size"), (RegionsConfig, "k"), (AssociationConfig, "most")],
+)
+def test_sizes_that_cannot_be_are_refused(kind: type[Any], name: str) -> None:
+    with pytest.raises(ModelError, match=f"{name} must be 1 or more, not 0"):
+        kind(**{name: 0})

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.models.small_corpus import LIBRARY
+from tests.models.small_corpus import LEXICON_SIZE, REGIONS
 from tests.models.small_world import SAMPLING, make_lexicon, make_model, write_corpus
 
+from densevidcap.config import AssociationConfig, RegionsConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import tokenise
 from densevidcap.decoding.generate import BeamOptions
 from densevidcap.errors import CorpusError
 from densevidcap.metrics.cider import Cider
-from densevidcap.model_folder import WEIGHTS
+from densevidcap.model_folder import WEIGHTS, read_card
 from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
 from densevidcap.models.category import CategoryClassifier
 from densevidcap.models.streams import StreamOptions
 from densevidcap.pipeline.generator import CaptionGenerator
+from densevidcap.regions import WeightStep, generate_sequences
+from densevidcap.train.feature_cache import cache_features
 from densevidcap.train.loop import Silence, TrainingOptions
 from densevidcap.train.run import AboutOptions
 from densevidcap.train.sentences import CATEGORY, SentenceOptions, SentencesFit, SentencesRecipe
+from densevidcap.train.view_cache import ViewedCorpus, ViewOptions
 
 RECIPE = SentencesRecipe(
     SAMPLING,
     StreamOptions(dropout={"clip": 0.3, "category": 0.3}),
     CaptionModelOptions(hidden=16, embedding=8),
-    LIBRARY,
+    ViewOptions(words=LEXICON_SIZE, k=REGIONS.k),
     SentenceOptions(min_count=1, batch=32),
     TrainingOptions(epochs=1),
     AboutOptions(),
@@ -67,6 +71,52 @@ def test_the_same_run_gives_the_same_weights(corpus: Corpus, tmp_path: Path) -> 
         corpus.fit(tmp_path / name, corpus.records)
     for part in (WEIGHTS, f"{CATEGORY}/{WEIGHTS}"):
         assert (tmp_path / "one" / part).read_bytes() == (tmp_path / "two" / part).read_bytes()
+
+
+def test_learned_weights_make_the_views_and_are_told(corpus: Corpus, tmp_path: Path) -> None:
+    """As the paper's config has it; a second run finds them in the cache."""
+    manifest = tmp_path / "corpus.jsonl"
+    write_manifest(manifest, corpus.records)
+    fixed = RegionsConfig(k=2, threshold=0.0001)
+    learning = replace(fixed, terms=dict.fromkeys(fixed.terms, 1.0), weights="learned")
+    association = AssociationConfig("winner", unsupported="leave_out")
+    told: list[WeightStep] = []
+    cards = []
+    for _ in range(2):
+        viewed = ViewedCorpus(
+            manifest,
+            corpus.folder / "words",
+            SAMPLING,
+            learning,
+            association,
+            LEXICON_SIZE,
+            tmp_path / "out",
+        )
+        cache = corpus.folder / "cache"
+        assert not viewed.read_clips(cache, lambda: None, lambda: None, told.append)
+        cards.append(viewed.describe_regions())
+    card = cards[0]
+    assert cards[1] == card
+    assert card["weight_steps"] == [asdict(step) for step in told]
+    assert card["terms"] == told[-1].terms == viewed.regions.terms
+    assert viewed.regions == replace(learning, terms=told[-1].terms, weights="fixed")
+    trained = [record for record in viewed.clips if record.split == "train"]
+    assert card["captions"] == sum(len(record.captions) for record in trained)
+    assert card["unsupported"] == card["left_out"] == 0
+    for record in viewed.clips[:3]:
+        features = cache_features([record], viewed.words.encoder, cache, SAMPLING)[0]
+        seen = viewed.words.describe(features.features(record.id), features.times(record.id))
+        expected = [sequence.regions for sequence in generate_sequences(seen, viewed.regions)]
+        assert [tuple(path) for path in viewed.library.view(record.id).paths] == expected
+
+
+def test_the_card_tells_what_became_of_captions(corpus: Corpus, tmp_path: Path) -> None:
+    out = corpus.fit(tmp_path / "model", corpus.records).out
+    trained = [record for record in corpus.records if record.split == "train"]
+    regions = read_card(out)["regions"]
+    assert regions["terms"] == RegionsConfig().terms
+    assert regions["captions"] == sum(len(record.captions) for record in trained)
+    assert regions["left_out"] == 0
 
 
 class _KilledError(BaseException):
@@ -131,13 +181,13 @@ def test_a_poorer_corpus_makes_a_model_too(
     describer = CaptionGenerator.load(tmp_path / "model")
     assert (describer.classifier is None) == (change is without_categories)
     found = describer.propose(fit.library.view(fit.clips[0].id), BeamOptions(width=2))
-    assert {candidate.sequence for candidate in found} == set(range(LIBRARY.k))
+    assert {candidate.sequence for candidate in found} == set(range(REGIONS.k))
 
 
 def test_a_single_frame_is_enough(corpus: Corpus, tmp_path: Path) -> None:
     recipe = replace(RECIPE, sampling=Sampling(frames=1))
     fit = corpus.fit(tmp_path / "model", corpus.records, recipe)
-    assert fit.library.view(fit.clips[0].id).paths.shape == (LIBRARY.k, 1)
+    assert fit.library.view(fit.clips[0].id).paths.shape == (REGIONS.k, 1)
     assert CaptionGenerator.load(tmp_path / "model").propose(
         fit.library.view(fit.clips[0].id), BeamOptions(width=1)
     )
@@ -150,8 +200,8 @@ def test_a_model_knows_its_streams_and_categories(corpus: Corpus, tmp_path: Path
     assert options.frame_streams == {"centred": features, "frames": features}
     assert options.whole_streams == {
         "clip": features,
-        "special_words": LIBRARY.words,
-        "clip_words": LIBRARY.words,
+        "special_words": LEXICON_SIZE,
+        "clip_words": LEXICON_SIZE,
         "category": len(places),
     }
     assert options.stream_dropout == RECIPE.streams.dropout

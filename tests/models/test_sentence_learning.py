@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Literal
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.plain_scores import score
-from tests.models.small_corpus import LIBRARY, Corpus, make_corpus, make_task
+from tests.models.small_corpus import LEXICON_SIZE, REGIONS, Corpus, make_corpus, make_task
 
+from densevidcap.config import AssociationConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.models.streams import look, make_streams
 from densevidcap.train.sentences import Batch, SentenceOptions, SentenceTask
+from densevidcap.train.view_cache import open_view_cache
 
+Unsupported = Literal["first", "leave_out", "spread"]
 PAD, BOS, EOS = Vocabulary.PAD, Vocabulary.BOS, Vocabulary.EOS
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return make_corpus(tmp_path_factory.mktemp("world"))
+
+
+def ids_of(corpus: Corpus) -> list[str]:
+    return [record.id for record in corpus.records]
 
 
 def list_sentences(batch: Batch) -> list[tuple[int, ...]]:
@@ -46,7 +55,7 @@ def test_an_epoch_has_every_caption_once_with_its_own_sequence(
     )
     expected: Counter[tuple[tuple[int, ...], tuple[float, ...]]] = Counter()
     for record in corpus.records:
-        pairs = corpus.library.pair(record.id, LIBRARY)
+        pairs = corpus.library.pair(record.id)
         rows = look(corpus.library.view(record.id), [int(sequence) for sequence in pairs])
         streams = make_streams(rows, (), ("special_words",))
         for caption, special in zip(record.captions, streams.whole["special_words"], strict=True):
@@ -115,7 +124,40 @@ def test_a_corpus_without_captions_is_refused(corpus: Corpus) -> None:
     views = {record.id: corpus.library.view(record.id) for record in silent}
     model = make_task(corpus).model
     with pytest.raises(CorpusError, match="no caption to train on"):
-        SentenceTask(model, views, corpus.library, silent, [], LIBRARY, SentenceOptions())
+        SentenceTask(model, views, corpus.library, silent, [], SentenceOptions())
+
+
+def test_captions_that_no_sequence_shows_are_learned_if_the_setting_says_so(
+    corpus: Corpus,
+) -> None:
+    def pair(threshold: float, unsupported: Unsupported) -> list[tuple[int, ...]]:
+        library = open_view_cache(
+            corpus.folder,
+            corpus.words,
+            corpus.cache,
+            corpus.records,
+            replace(REGIONS, threshold=threshold),
+            AssociationConfig("winner", unsupported=unsupported),
+            LEXICON_SIZE,
+        )
+        task = make_task(replace(corpus, library=library))
+        return [pair.words for pair in task.pairs]
+
+    said = [
+        tuple(make_task(corpus).model.vocabulary.encode(caption))
+        for record in corpus.records
+        for caption in record.captions
+    ]
+    best = [
+        sequences.sequence_words.max() for sequences in map(corpus.library.view, ids_of(corpus))
+    ]
+    threshold = float(np.median(best))
+    some = pair(threshold, "leave_out")
+    assert 0 < len(some) < len(said)
+    assert set(some) <= set(said)
+    assert pair(threshold, "first") == pair(threshold, "spread") == said
+    with pytest.raises(CorpusError, match="no region-sequence shows a word of any caption"):
+        pair(1.0, "leave_out")
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,7 @@ def test_negative_weights_are_refused() -> None:
 
 
 def test_a_term_that_there_is_not_is_refused_by_name() -> None:
-    with pytest.raises(
-        ModelError, match=r"no term 'magic' of regions\.terms: there are informativ"
-    ):
+    with pytest.raises(ModelError, match=r"no term 'magic' of regions\.terms: there are inf"):
         Objective(make_clip(0), RegionsConfig(terms={"magic": 1.0}))
 
 

@@ -107,6 +107,11 @@ class SentenceTask:
         self.model, self.options, self.seed = model, options, seed
         self.views = [views[record.id] for record in (*records, *held_out)]
         self.pairs = self._pair(records, library, first=0)
+        if not self.pairs:
+            raise CorpusError(
+                "no region-sequence shows a word of any caption: lower regions.threshold, "
+                "or change association.unsupported"
+            )
         # A quarter of them says enough, and an epoch is over sooner.
         self.held_out = self._pair(held_out, library, first=len(records))[::4]
 
