@@ -143,7 +143,7 @@ class RegionsConfig:
     The paper's three are informativeness, divergence and coherence."""
     weights: Literal["fixed", "learned"] = "fixed"
     """`learned`: training starts from `terms` and fits w_v by Eq. 9, alternating with association;
-    what it found replaces `terms` in the model's card."""
+    what it found replaces `terms` in the model's card, where it is fixed."""
     scaling: Literal["clip", "paper"] = "clip"
     """What a weight of 1 means: see `regions.objectives`."""
     search: str = "frame-order"
@@ -153,6 +153,9 @@ class RegionsConfig:
     frame."""
     threshold: float = 0.1
     """theta of Eq. 10: a word of a sentence counts from this probability on."""
+    training_words: Literal["lexicon", "captions"] = "lexicon"
+    """Which words are information in training clips: all, or those of the clip's captions, as the
+    paper has it where sentences are known (Eq. 10)."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "k")
@@ -172,8 +175,8 @@ class AssociationConfig:
     sentences for each, so that few sequences go without."""
     most: int = 3
     unsupported: Literal["first", "leave_out", "spread"] = "spread"
-    """What becomes of a sentence none of whose words any sequence shows, under `winner`: it goes to
-    the first sequence, trains none, or goes round the sequences."""
+    """What becomes of a sentence none of whose words any sequence shows: it goes to the first
+    sequence, trains none, or is spread over the sequences."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "most")

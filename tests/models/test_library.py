@@ -62,6 +62,29 @@ def test_winners_are_those_of_the_paper(corpus: Corpus) -> None:
         np.testing.assert_array_equal(library.pair(record.id), np.argmax(sums, axis=1))
 
 
+def test_training_clips_can_be_searched_for_the_words_of_their_captions(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    held_out = replace(corpus.records[1], split="val")
+    assert corpus.records[0].split == "train"
+    regions = replace(REGIONS, threshold=0.0001, training_words="captions")
+    records = [corpus.records[0], held_out]
+    library = open_view_cache(
+        tmp_path, corpus.words, corpus.cache, records, regions, ASSOCIATION, LEXICON_SIZE
+    )
+    for record in records:
+        seen = corpus.words.describe(
+            corpus.cache.features(record.id), corpus.cache.times(record.id)
+        )
+        said = {word for text in record.captions for word in corpus.words.lexicon.find(text)}
+        for words in (np.array(sorted(said), np.intp), None):
+            sequences = generate_sequences(seen, regions, words)
+            same = [tuple(path) for path in library.view(record.id).paths] == [
+                sequence.regions for sequence in sequences
+            ]
+            assert same == ((words is not None) == (record.split == "train"))
+
+
 def test_every_caption_is_paired_however_few_there_are(corpus: Corpus) -> None:
     for record in corpus.records:
         pairs = corpus.library.pair(record.id)
@@ -119,6 +142,7 @@ def test_a_library_is_made_once_for_all_it_depends_on(corpus: Corpus, tmp_path: 
         {"search": "celf"},
         {"search": "celf", "budget": 1},
         {"threshold": 0.2},
+        {"training_words": "captions"},
     ]
     for known, changed in enumerate(settings, start=4):
         assert count_files(regions=replace(REGIONS, **changed)) == known + 1

@@ -111,6 +111,20 @@ def test_what_was_learned_is_fixed_in_the_config(terms: dict[str, float]) -> Non
     assert steps == list(learn_weights(clips, config))
 
 
+def test_learning_looks_for_the_captions_words_if_the_setting_says_so() -> None:
+    clip = captioned(0)
+    config = RegionsConfig(k=2, training_words="captions")
+    assert clip.list_words(RegionsConfig()) is None
+    expected = sorted({int(word) for words in clip.sentences for word in words})
+    assert clip.list_words(config).tolist() == expected  # type: ignore[union-attr]
+    few = CaptionedClip(clip.clip, clip.sentences[:1])
+    whole, limited = (
+        learn_terms([few], replace(config, training_words=words))[0].terms
+        for words in ("lexicon", "captions")
+    )
+    assert whole != limited
+
+
 def test_the_order_of_terms_changes_nothing() -> None:
     clips = [captioned(seed) for seed in range(3)]
     backwards = dict(reversed(EQUAL.items()))

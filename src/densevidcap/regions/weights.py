@@ -31,6 +31,12 @@ class CaptionedClip:
     clip: FrameGrid
     sentences: Sequence[IndexArray]
 
+    def list_words(self, config: RegionsConfig) -> IndexArray | None:
+        """The ids of the words that are information in training, or None for all."""
+        if config.training_words == "lexicon":
+            return None
+        return np.unique(np.concatenate([np.empty(0, np.intp), *self.sentences]))
+
 
 @dataclass(frozen=True)
 class WeightStep:
@@ -151,7 +157,8 @@ def _observe(
     winners = []
     advantages, margins = [], []
     for captioned in clips:
-        sequences = generate_sequences(captioned.clip, config)
+        words = captioned.list_words(config)
+        sequences = generate_sequences(captioned.clip, config, words)
         pooled = pool_words(sequences, captioned.clip)
         matches = match(captioned.sentences, pooled, config.threshold)
         winners.append(associate(matches, WINNER))
@@ -179,7 +186,7 @@ def _compare(
     """
     clip = captioned.clip
     beside = [np.flatnonzero(row) for row in clip.grid.neighbours()]
-    objective = Objective(clip, config)
+    objective = Objective(clip, config, captioned.list_words(config))
     for index, sequence in enumerate(sequences):
         told = [
             words

@@ -215,13 +215,16 @@ def _make(
     is_content = np.array([entry.pos in CONTENT for entry in model.lexicon.entries])
     for index, record in enumerate(records):
         seen = model.describe(cache.features(record.id), cache.times(record.id))
-        sequences = generate_sequences(seen, regions)
+        said = _find_words(model, record)
+        # Clips held out are seen as a clip without captions is.
+        told = CaptionedClip(seen, said).list_words(regions) if record.split == "train" else None
+        sequences = generate_sequences(seen, regions, told)
         view = view_clip(seen, sequences, words)
         paths[index, :, : len(seen.times)] = view.paths
         sequence_words[index] = view.sequence_words
         clip_words[index] = view.clip_words
         pooled = pool_words(sequences, seen)
-        matches.append(match(_find_words(model, record), pooled, regions.threshold, is_content))
+        matches.append(match(said, pooled, regions.threshold, is_content))
         advance()
     return {
         "paths": paths,
@@ -245,7 +248,7 @@ def _name(
     digest = hashlib.sha256(cache.folder.name.encode())
     for name, tensor in model.head.state_dict().items():
         digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
-    clips = [[record.id, record.captions] for record in records]
+    clips = [[record.id, record.captions, record.split] for record in records]
     digest.update(json.dumps([clips, settings], sort_keys=True).encode())
     return digest.hexdigest()[:12]
 
