@@ -93,7 +93,7 @@ def test_learned_weights_make_the_views_and_are_told(corpus: Corpus, tmp_path: P
             tmp_path / "out",
         )
         cache = corpus.folder / "cache"
-        assert not viewed.read_clips(cache, lambda: None, lambda: None, told.append)
+        assert not viewed.read_clips(cache, lambda: None, lambda: None, learned=told.append)
         cards.append(viewed.describe_regions())
     card = cards[0]
     assert cards[1] == card
