@@ -76,7 +76,7 @@ def time_stages(captioner: DenseCaptioner, film: Path) -> dict[str, float]:
 def load_resnet(path: Path) -> Callable[[], Any]:
     """With random weights, which take as long as any."""
     pictures = np.random.default_rng(0).random((FRAMES, 3, SIZE, SIZE), np.float32)
-    network = ResNet50().eval()
+    network = ResNet50("resnet50").eval()
     torch.onnx.export(network, (torch.from_numpy(pictures),), str(path), dynamo=False)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Column, Table
 
+from densevidcap.config import EyesConfig, WordsConfig
 from densevidcap.data.lexicon import Lexicon, build_lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
@@ -37,7 +38,7 @@ from densevidcap.examples.words import (
     TEXTURE_WORDS,
 )
 from densevidcap.models.backbones.weights import load_imagenet
-from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache, cache_features
 from densevidcap.train.loop import Run, TrainingOptions
 from densevidcap.train.words import Paradigm, WordOptions, WordTask
@@ -49,7 +50,7 @@ SAMPLING = Sampling(frames=4)
 WINDOWS = ((7, 1), (4, 2), (2, 2))
 """(window, stride) in cells of the 10x10 map: the paper's, ours, and smaller than the things."""
 PARADIGMS: dict[Paradigm, str] = {"mimll": "regions (MIMLL)", "mll": "frames (MLL)"}
-BACKBONE, HEAD = "lite0", HeadOptions(hidden=256, dropout=0.3)
+BACKBONE, HEAD = "lite0", WordsConfig(hidden=256, dropout=0.3)
 TRAINING = TrainingOptions(epochs=30, learning_rate=2e-3, average=0.95)
 SORTS = {
     "kind": {word for words in KIND_WORDS.values() for word in words},
@@ -110,8 +111,8 @@ def compare(records: Sequence[ClipRecord], folder: Path) -> None:
 
 def make_model(lexicon: Lexicon, window: int, stride: int) -> LexicalFCN:
     torch.manual_seed(0)
-    model = LexicalFCN(lexicon, EncoderOptions(BACKBONE, WORLD.size, window, stride), HEAD)
-    load_imagenet(model.encoder.backbone, BACKBONE)
+    model = LexicalFCN(lexicon, EyesConfig(BACKBONE, WORLD.size, window, stride), HEAD)
+    load_imagenet(model.encoder.backbone)
     return model.eval()
 
 
@@ -133,12 +134,12 @@ def pool(
     cells: FeatureCache, clips: Iterable[str], model: LexicalFCN, folder: Path
 ) -> FeatureCache:
     """Region features of a model's windows from the cells under them."""
-    encoder, side = model.encoder, model.encoder.options.grid.map_rows
+    encoder = model.encoder
     pooled = FeatureCache(folder)
     end = len(encoder.backbone.stages())
     for clip in clips:
-        features = torch.from_numpy(cells.features(clip)).transpose(1, 2)
-        regions = encoder.finish(features.reshape(len(features), -1, side, side), end)
+        x = encoder.backbone.from_cells(torch.from_numpy(cells.features(clip)))
+        regions = encoder.finish(x, end)
         pooled.append(clip, cells.times(clip), regions.numpy())
     return pooled
 

@@ -16,20 +16,21 @@ import click
 import numpy as np
 import torch
 
+from densevidcap.config import EyesConfig, WordsConfig
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.metrics.detection import detect, region_similarity
 from densevidcap.model_folder import write_json
 from densevidcap.models.backbones.weights import load_imagenet
-from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache, cache_features, gather
 from densevidcap.train.loop import Run, TrainingOptions
 from densevidcap.train.words import WordOptions, WordTask
 
-Variant = tuple[EncoderOptions, HeadOptions, WordOptions]
+Variant = tuple[EyesConfig, WordsConfig, WordOptions]
 
-BASE: Variant = (EncoderOptions(), HeadOptions(), WordOptions(frames=2))
+BASE: Variant = (EyesConfig(), WordsConfig(), WordOptions(frames=2))
 
 
 def vary(
@@ -88,7 +89,7 @@ def run_variant(
 ) -> dict[str, float]:
     encoder, head, words = variant
     model = LexicalFCN(lexicon, encoder, head)
-    load_imagenet(model.encoder.backbone, encoder.backbone)
+    load_imagenet(model.encoder.backbone)
     stages = len(model.encoder.backbone.stages())
     cache: FeatureCache
     cache, failures = cache_features(

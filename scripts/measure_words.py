@@ -30,7 +30,7 @@ FREQUENT = 200
 @click.option("--split", default="validate")
 def main(folder: Path, manifest: Path, split: str) -> None:
     model = LexicalFCN.load(folder)
-    size = (model.encoder.options.size,) * 2
+    size = model.encoder.size
     records = [record for record in read_manifest(manifest) if record.split == split]
     scores: dict[str, list[np.ndarray]] = {"noisy-OR": [], "mean region": [], "best region": []}
     features, peaks = [], []

@@ -144,7 +144,7 @@ def main(model: Path | None, clips: int, seed: int, k: int) -> None:
         from densevidcap.models.word_detector import LexicalFCN
 
         fcn = LexicalFCN.load(model)
-        lexicon, size = fcn.lexicon, fcn.encoder.options.size
+        lexicon, size = fcn.lexicon, fcn.encoder.config.size
     else:
         fcn, lexicon, size = None, None, 64
     world = World(seed=seed, size=size)

@@ -19,6 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Column, Table
 
+from densevidcap.config import EyesConfig, StreamsConfig, WordsConfig
 from densevidcap.data.lexicon import build_lexicon
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
@@ -34,8 +35,8 @@ from densevidcap.examples.words import (
 )
 from densevidcap.metrics.region_metrics import measure_following
 from densevidcap.models.captioner import CaptionModelOptions
-from densevidcap.models.streams import ClipView, StreamOptions, view_clip
-from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.models.streams import ClipView, view_clip
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import generate_sequences
 from densevidcap.train.loop import Silence, TrainingOptions
@@ -49,21 +50,21 @@ SAMPLING = Sampling(frames=FRAMES)
 WORDS = WordsRecipe(
     SAMPLING,
     StartOptions(),
-    EncoderOptions("lite0", SIZE, window=4, stride=2),
-    HeadOptions(hidden=256, dropout=0.3),
+    EyesConfig("lite0", SIZE, window=4, stride=2),
+    WordsConfig(hidden=256, dropout=0.3),
     WordOptions(batch=16, frames=0),
     TrainingOptions(epochs=30, learning_rate=2e-3, average=0.95),
     AboutOptions(),
 )
 LIBRARY = ViewOptions()
-PLAIN = StreamOptions(("regions",), ())
+PLAIN = StreamsConfig(("regions",), ())
 
 
 @dataclass(frozen=True)
 class Way:
     """What a captioner sees, and how sentences are given to the sequences it learns from."""
 
-    streams: StreamOptions
+    streams: StreamsConfig
     library: ViewOptions
 
     @property
@@ -83,7 +84,7 @@ WAYS = {
     "the paper's: regions, winner takes all": Way(PLAIN, replace(LIBRARY, pairing="winner")),
     "the same, sentences spread": Way(PLAIN, LIBRARY),
     "ours: centred, anchored, spread": Way(
-        StreamOptions(dropout=dict.fromkeys(("frames", "clip", "clip_words", "category"), 0.3)),
+        StreamsConfig(dropout=dict.fromkeys(("frames", "clip", "clip_words", "category"), 0.3)),
         LIBRARY,
     ),
 }

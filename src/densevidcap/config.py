@@ -35,6 +35,9 @@ else:
 CONFIGS = Path(__file__).parent / "configs"
 """Those that come with the package."""
 
+LARGEST_FRAME = 2048
+"""Pixels of a frame's side; thirty such frames take 400 MB before anything is computed."""
+
 Section = TypeVar("Section")
 
 
@@ -93,6 +96,8 @@ class EyesConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "size", "window", "stride")
+        if self.size > LARGEST_FRAME:
+            raise ModelError(f"size must be at most {LARGEST_FRAME} pixels, not {self.size}")
 
 
 @dataclass(frozen=True)

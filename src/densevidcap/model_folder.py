@@ -66,11 +66,17 @@ def find_model(folder: Path | None, stage: str) -> Path:
     return folder or BUNDLED / stage
 
 
+def translate_card(card: dict[str, Any]) -> dict[str, Any]:
+    """A card of version 0.1 in today's words."""
+    names = {"encoder": "eyes", "head": "words"}
+    return {names.get(name, name): value for name, value in card.items()}
+
+
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of a model folder, after all its files were found; faults are named at once."""
     try:
         check_plain(folder / CARD)
-        card: dict[str, Any] = parse_json((folder / CARD).read_bytes())
+        card = translate_card(parse_json((folder / CARD).read_bytes()))
         files: dict[str, str] = dict(card["files"])
         card["files"] = files
     except (FileNotFoundError, NotADirectoryError):

@@ -131,6 +131,8 @@ class FrameGrid:
     """(T, R, W): P(word | region)."""
     features: FloatArray
     """(T, R, D), not normalised."""
+    frame_vectors: FloatArray | None = None
+    """(T, D): one for each whole frame, where the eyes have such."""
 
     def __post_init__(self) -> None:
         expected = (len(self.times), len(self.grid))

@@ -23,8 +23,8 @@ RECIPE = """
 [sampling]
 frames = 3
 [streams]
-frames = ["centred"]
-whole = ["clip", "category"]
+frame_level = ["centred"]
+clip_level = ["clip", "category"]
 dropout = {{ clip = 0.3 }}
 [captioner]
 kind = "{kind}"
@@ -76,7 +76,7 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
     assert (card["licence"], card["data"]["about"]) == ("Apache-2.0", "the test world")
     assert (card["data"]["clips"], card["data"]["held_out_clips"]) == (8, 1)
     assert set(card["data"]["sha256"]) == {"manifest", "words"}
-    assert card["recipe"]["streams"]["frames"] == ["centred"]
+    assert card["recipe"]["streams"]["frame_level"] == ["centred"]
     assert [entry["epoch"] for entry in card["history"]] == [1, 2]
     with Image.open(out / "training" / "curves.png") as curves:
         assert curves.format == "PNG"
@@ -132,8 +132,7 @@ def test_a_corpus_of_which_nothing_can_be_read_is_refused(corpus: Corpus, tmp_pa
 @pytest.mark.parametrize(
     "wrong",
     [
-        '[streams]\nframes = "centred"',
-        '[streams]\nwhole = ["sound"]',
+        '[streams]\nframe_level = "centred"',
         "[streams]\ndropout = { sound = 0.5 }",
         "[captioner]\nhidden = 0",
         "[captioner]\nanchor = 1",

@@ -72,7 +72,7 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
     assert "epoch 2: loss " in result.stderr
     assert result.stdout.startswith(f"{out}: epoch 2, step 4, loss ")
 
-    assert LexicalFCN.load(out).encoder.options.window == 2
+    assert LexicalFCN.load(out).encoder.config.window == 2
     card = json.loads((out / "card.json").read_text())
     assert card["licence"] == "Apache-2.0"
     assert card["started_from"]["licence"] == "Apache-2.0"
@@ -97,7 +97,7 @@ def test_clips_that_cannot_be_read_are_named_and_the_model_is_made_of_the_others
     assert f"left out [/broken]: {missing}: no such file" in result.stderr
     assert "made without 1 clips, as told above: [/broken];" in result.stderr.splitlines()[-1]
     assert result.stdout.startswith(f"{tmp_path / 'model'}: epoch 2, step 4, loss ")
-    assert LexicalFCN.load(tmp_path / "model").encoder.options.window == 2
+    assert LexicalFCN.load(tmp_path / "model").encoder.config.window == 2
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["data"]["clips"] == 10
 

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import torch
 
+from densevidcap.config import EyesConfig, WordsConfig
 from densevidcap.data.lexicon import Lexicon, build_lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.examples import World, write_world
 from densevidcap.examples.words import COLOUR_WORDS, KIND_WORDS
 from densevidcap.models.backbones.weights import load_imagenet
-from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache, cache_features
 
-ENCODER = EncoderOptions("lite0", size=96, window=2, stride=1)
+ENCODER = EyesConfig("lite0", size=96, window=2, stride=1)
 SAMPLING = Sampling(frames=3)
 NOUNS = {word for words in KIND_WORDS.values() for word in words}
 ADJECTIVES = {word for words in COLOUR_WORDS.values() for word in words}
@@ -37,11 +38,11 @@ def make_lexicon(records: Sequence[ClipRecord]) -> Lexicon:
     return build_lexicon(captions, lambda sentences: [[tag(w) for w in s] for s in sentences])
 
 
-def make_model(lexicon: Lexicon, head: HeadOptions | None = None) -> LexicalFCN:
+def make_model(lexicon: Lexicon, head: WordsConfig | None = None) -> LexicalFCN:
     """With ImageNet's weights below and random words above, the same ones every time."""
     torch.manual_seed(0)
-    model = LexicalFCN(lexicon, ENCODER, head or HeadOptions(hidden=32))
-    load_imagenet(model.encoder.backbone, ENCODER.backbone)
+    model = LexicalFCN(lexicon, ENCODER, head or WordsConfig(hidden=32))
+    load_imagenet(model.encoder.backbone)
     return model.eval()
 
 

@@ -13,11 +13,12 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch import nn
 
+from densevidcap.config import EyesConfig
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import build_backbone
 from densevidcap.models.backbones.backbone import Backbone
 from densevidcap.models.backbones.weights import load_imagenet, load_weights, read_weights
-from densevidcap.models.word_detector import EncoderOptions, RegionEncoder, fold_batch_norms
+from densevidcap.models.word_detector import RegionEncoder, fold_batch_norms
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +63,8 @@ def test_parameters_are_laid_out_as_in_public_weights(resnet: Backbone, vgg: Bac
 @pytest.mark.parametrize("size", [224, 320])
 @torch.inference_mode()
 def test_lite_maps_have_a_cell_for_32_pixels(name: str, channels: int, size: int) -> None:
-    features = build_backbone(name).eval()(torch.zeros(1, 3, size, size))
-    assert features.shape == (1, channels, size // 32, size // 32)
+    features = build_backbone(name).eval().tokens(torch.zeros(1, 3, size, size))
+    assert features.shape == (1, size // 32, size // 32, channels)
 
 
 @pytest.mark.parametrize(("size", "resnet_side", "vgg_side"), [(224, 7, 1), (320, 10, 4)])
@@ -72,25 +73,23 @@ def test_the_papers_maps(
     size: int, resnet_side: int, vgg_side: int, resnet: Backbone, vgg: Backbone
 ) -> None:
     frames = torch.zeros(1, 3, size, size)
-    assert resnet(frames).shape == (1, 2048, resnet_side, resnet_side)
-    assert vgg(frames).shape == (1, 4096, vgg_side, vgg_side)
+    assert resnet.tokens(frames).shape == (1, resnet_side, resnet_side, 2048)
+    assert vgg.tokens(frames).shape == (1, vgg_side, vgg_side, 4096)
 
 
 @torch.inference_mode()
 def test_the_papers_windows_leave_sixteen_regions() -> None:
-    for options in (EncoderOptions("lite0", 320, window=7, stride=1), EncoderOptions("lite0")):
-        regions = RegionEncoder(options).eval()(torch.zeros(1, 3, 320, 320))
-        assert regions.shape == (1, 16, 1280)
-        assert len(options.grid) == 16
+    for options in (EyesConfig("lite0", 320, window=7, stride=1), EyesConfig("lite0")):
+        encoder = RegionEncoder(options).eval()
+        assert encoder(torch.zeros(1, 3, 320, 320)).shape == (1, 16, 1280)
+        assert len(encoder.grid) == 16
 
 
 @torch.inference_mode()
 def test_vgg_slides_its_fully_connected_layers(vgg: Backbone) -> None:
     """At 224 pixels fc6's window is the whole map: the layers as they were trained."""
     frames = torch.rand(1, 3, 224, 224) * 255
-    cells = frames
-    for stage in vgg.stages()[:-2]:
-        cells = stage.run(cells)
+    cells = vgg.begin(frames, len(vgg.stages()) - 2)
     fc6, fc7 = vgg.get_submodule("classifier.0"), vgg.get_submodule("classifier.3")
     expected = torch.relu(fc7(torch.relu(fc6(cells.flatten(1)))))
     torch.testing.assert_close(vgg(frames).flatten(1), expected, rtol=1e-4, atol=1e-5)
@@ -195,7 +194,7 @@ def test_an_unknown_backbone_is_refused() -> None:
     with pytest.raises(ModelError, match="no backbone named 'alexnet': choose one of lite0"):
         build_backbone("alexnet")
     with pytest.raises(ModelError, match="no installable package carries weights of 'resnet50'"):
-        load_imagenet(nn.Identity(), "resnet50")
+        load_imagenet(build_backbone("resnet50"))
 
 
 PHOTOS = {
@@ -211,10 +210,11 @@ def test_installed_weights_know_a_cat_and_a_cup(name: str) -> None:
     assert spec is not None
     assert spec.origin is not None
     backbone = build_backbone(name).eval()
-    load_imagenet(backbone, name)
+    load_imagenet(backbone)
+    classifier = backbone.get_submodule("_fc")
     for photo, classes in PHOTOS.items():
         image = Image.open(Path(spec.origin).parent / "data" / photo).convert("RGB")
         pixels = np.array(image.resize((320, 320), Image.Resampling.BICUBIC))
         frames = torch.from_numpy(pixels).permute(2, 0, 1)[None].float()
-        logits = backbone.classify(backbone(frames).mean(dim=(2, 3)))
+        logits = classifier(backbone.tokens(frames).mean(dim=(1, 2)))
         assert int(logits.argmax()) in classes

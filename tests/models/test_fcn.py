@@ -10,15 +10,15 @@ import pytest
 import torch
 from tests.models.small_world import ENCODER, make_model
 
+from densevidcap.config import EyesConfig, WordsConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import CARD, WEIGHTS, save_model
 from densevidcap.models.losses import noisy_or
 from densevidcap.models.word_detector import (
     LEXICON,
-    EncoderOptions,
-    HeadOptions,
     LexicalFCN,
+    RegionEncoder,
     WordHead,
 )
 from densevidcap.types import Frames
@@ -50,7 +50,7 @@ def test_reading_is_the_forward_pass(model: LexicalFCN, frames: Frames) -> None:
     with torch.inference_mode():
         expected = torch.sigmoid(model(pixels)).numpy()
     np.testing.assert_allclose(seen.probabilities, expected, atol=1e-5)
-    assert seen.grid == ENCODER.grid
+    assert seen.grid == model.encoder.grid
     assert seen.features.shape == (5, 4, 1280)
     np.testing.assert_array_equal(seen.times, frames.times)
 
@@ -95,10 +95,10 @@ def test_changed_weights_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"head": {"hidden": 8, "dropout": 0.5}},
-        {"head": {"hidden": 32, "layers": 3}},
-        {"encoder": None},
-        {"encoder": {"backbone": "lite2", "size": 96, "window": 2, "stride": 1}},
+        {"words": {"hidden": 8, "dropout": 0.5}},
+        {"words": {"hidden": 32, "layers": 3}},
+        {"eyes": None},
+        {"eyes": {"backbone": "lite2", "size": 96, "window": 2, "stride": 1}},
     ],
 )
 def test_a_card_that_does_not_fit_the_weights_is_refused(
@@ -113,7 +113,7 @@ def test_a_card_that_does_not_fit_the_weights_is_refused(
 @pytest.mark.parametrize("hidden", [0, 16])
 def test_bags_start_at_the_words_priors(hidden: int) -> None:
     """Exactly so for an empty feature; features move it a little."""
-    head = WordHead(8, 3, HeadOptions(hidden=hidden)).eval()
+    head = WordHead(8, 3, WordsConfig(hidden=hidden)).eval()
     priors = torch.tensor([0.5, 0.01, 0.2])
     head.start_from_priors(priors, instances=16)
     if hidden:
@@ -124,7 +124,7 @@ def test_bags_start_at_the_words_priors(hidden: int) -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"backbone": "alexnet"}, "no backbone 'alexnet'"),
+        ({"backbone": "alexnet"}, "no backbone named 'alexnet'"),
         ({"size": 300}, "multiple of 32"),
         ({"size": 96}, "does not fit 96 pixels"),
         ({"backbone": "vgg16"}, "set window = 7 and stride = 1"),
@@ -132,4 +132,4 @@ def test_bags_start_at_the_words_priors(hidden: int) -> None:
 )
 def test_impossible_encoders_are_refused(options: dict[str, object], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
-        EncoderOptions(**options)  # type: ignore[arg-type]
+        RegionEncoder(EyesConfig(**options))  # type: ignore[arg-type]

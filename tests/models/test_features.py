@@ -13,11 +13,12 @@ import torch
 from tests.limited_disk import limited_files
 from tests.models.small_world import ENCODER, SAMPLING, write_corpus
 
+from densevidcap.config import EyesConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, OutputError
-from densevidcap.models.word_detector import EncoderOptions, FastEncoder, RegionEncoder
+from densevidcap.models.word_detector import FastEncoder, RegionEncoder
 from densevidcap.train.feature_cache import (
     DATA,
     INDEX,
@@ -245,7 +246,7 @@ def test_a_caches_name_changes_with_all_it_depends_on(encoder: RegionEncoder) ->
         name_cache(encoder, SAMPLING, 3),
         name_cache(encoder, Sampling(frames=4), None),
         name_cache(RegionEncoder(ENCODER), SAMPLING, None),
-        name_cache(RegionEncoder(EncoderOptions("lite0", 96, 1, 1)), SAMPLING, None),
+        name_cache(RegionEncoder(EyesConfig("lite0", 96, 1, 1)), SAMPLING, None),
     }
     assert len(names) == 5
     assert name_cache(encoder, SAMPLING, None) in names

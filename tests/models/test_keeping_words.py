@@ -6,14 +6,15 @@ import pytest
 import torch
 from tests.models.small_world import ENCODER
 
+from densevidcap.config import WordsConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.errors import ModelError
-from densevidcap.models.word_detector import HeadOptions, LexicalFCN
+from densevidcap.models.word_detector import LexicalFCN
 
 
 def make(words: str, hidden: int = 8) -> LexicalFCN:
     entries = (LexiconEntry(word, 99 - n, 1, "NOUN") for n, word in enumerate(words.split()))
-    return LexicalFCN(Lexicon(entries), ENCODER, HeadOptions(hidden=hidden)).eval()
+    return LexicalFCN(Lexicon(entries), ENCODER, WordsConfig(hidden=hidden)).eval()
 
 
 def test_shared_words_answer_as_before_wherever_they_stand() -> None:

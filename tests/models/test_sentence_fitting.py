@@ -11,17 +11,16 @@ import pytest
 from tests.models.small_corpus import LEXICON_SIZE, REGIONS
 from tests.models.small_world import SAMPLING, make_lexicon, make_model, write_corpus
 
-from densevidcap.config import AssociationConfig, RegionsConfig
+from densevidcap.config import AssociationConfig, RegionsConfig, StreamsConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import tokenise
 from densevidcap.decoding.generate import BeamOptions
-from densevidcap.errors import CorpusError
+from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.cider import Cider
 from densevidcap.model_folder import WEIGHTS, read_card
 from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
 from densevidcap.models.category import CategoryClassifier
-from densevidcap.models.streams import StreamOptions
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import WeightStep, generate_sequences
 from densevidcap.train.feature_cache import cache_features
@@ -32,7 +31,7 @@ from densevidcap.train.view_cache import ViewedCorpus, ViewOptions
 
 RECIPE = SentencesRecipe(
     SAMPLING,
-    StreamOptions(dropout={"clip": 0.3, "category": 0.3}),
+    StreamsConfig(dropout={"clip": 0.3, "category": 0.3}),
     CaptionModelOptions(hidden=16, embedding=8),
     ViewOptions(words=LEXICON_SIZE, k=REGIONS.k),
     SentenceOptions(min_count=1, batch=32),
@@ -212,6 +211,10 @@ def test_a_corpus_that_teaches_nothing_is_refused(corpus: Corpus, tmp_path: Path
     untold = [record for record in corpus.records if record.split != "train"]
     with pytest.raises(CorpusError, match=r"untold\.jsonl: no clip of split 'train' has captions"):
         corpus.fit(tmp_path / "untold", untold)
+    deaf = replace(RECIPE, streams=StreamsConfig(clip_level=("sound",)))
+    with pytest.raises(ModelError, match="no stream 'sound': there are regions"):
+        corpus.fit(tmp_path / "deaf", corpus.records, deaf)
+    assert not (tmp_path / "deaf").exists()
     rare = replace(RECIPE, sentences=SentenceOptions(min_count=1000))
     with pytest.raises(CorpusError, match=r"no word occurs 1000 times.*lower min_count"):
         corpus.fit(tmp_path / "rare", corpus.records, rare)
@@ -222,7 +225,7 @@ def test_it_learns_its_clips_by_heart(corpus: Corpus, tmp_path: Path) -> None:
     records = [replace(r, captions=r.captions[:2], split="train") for r in corpus.records]
     recipe = replace(
         RECIPE,
-        streams=StreamOptions(),
+        streams=StreamsConfig(),
         captioner=CaptionModelOptions(hidden=96, embedding=48, dropout=0.0),
         sentences=SentenceOptions(min_count=1, batch=8, label_smoothing=0.0),
         training=TrainingOptions(epochs=40, learning_rate=5e-3),

@@ -9,20 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.models.small_views import FEATURES, WORDS, make_view
 
-from densevidcap.config import RegionsConfig
+from densevidcap.config import RegionsConfig, StreamsConfig
 from densevidcap.errors import ModelError
 from densevidcap.models.streams import (
-    FRAME_STREAMS,
-    WHOLE_STREAMS,
+    STREAMS,
+    ClipView,
     Row,
-    StreamOptions,
+    StreamProjection,
+    StreamSizes,
+    find_stream,
     look,
     make_streams,
+    size_streams,
     spread_evenly,
     view_clip,
 )
 from densevidcap.regions import generate_sequences
 from densevidcap.types import FrameGrid, Grid
+
+FRAME_STREAMS, WHOLE_STREAMS = (
+    tuple(name for name in STREAMS if find_stream(name).level == level)
+    for level in ("frame", "clip")
+)
+SIZES = StreamSizes(FEATURES, WORDS, categories=3)
 
 frame_counts = st.lists(st.integers(1, 6), min_size=1, max_size=4)
 
@@ -122,13 +131,56 @@ def test_a_view_follows_its_sequences(frames: int) -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"frames": ("global",)}, "no stream 'global': frames may be regions, centred, frames"),
-        ({"whole": ("regions",)}, "no stream 'regions': whole may be clip, words"),
-        ({"frames": ()}, "frames must name at least one of regions"),
+        ({"frame_level": ("global",)}, "no stream 'global': there are regions, centred"),
+        ({"frame_level": ("words",)}, "'words' is no frame-level stream: frame_level may be reg"),
+        ({"clip_level": ("regions",)}, "'regions' is no clip-level stream: clip_level may be clip"),
+        ({"frame_level": ()}, "frame_level must name at least one"),
         ({"dropout": {"words": 0.1}}, "dropout has 'words', which is in neither"),
         ({"dropout": {"clip": 1.0}}, "dropout of 'clip' must be from 0 to below 1"),
     ],
 )
 def test_streams_that_cannot_be_are_refused(options: dict[str, object], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
-        StreamOptions(**options)  # type: ignore[arg-type]
+        size_streams(StreamsConfig(**options), SIZES)  # type: ignore[arg-type]
+
+
+@given(sizes=st.builds(StreamSizes, *[st.integers(1, 9)] * 2, st.integers(0, 9)))
+def test_streams_are_as_wide_as_what_they_show(sizes: StreamSizes) -> None:
+    """Without categories there is no such stream."""
+    random, regions = np.random.default_rng(0), 2
+    view = ClipView(
+        random.random((1, regions, sizes.features), np.float32),
+        np.zeros((1, 1), np.intp),
+        random.random((1, sizes.words), np.float32),
+        random.random(sizes.words, np.float32),
+        random.random(sizes.categories, np.float32) if sizes.categories else None,
+    )
+    frames, whole = size_streams(StreamsConfig(FRAME_STREAMS, WHOLE_STREAMS), sizes)
+    assert ("category" in whole) == (sizes.categories > 0)
+    streams = make_streams(look(view), FRAME_STREAMS, WHOLE_STREAMS)
+    assert {name: stream.shape[-1] for name, stream in streams.frames.items()} == frames
+    assert {name: stream.shape[-1] for name, stream in streams.whole.items()} == whole
+
+
+def test_another_corpus_has_other_words_and_categories() -> None:
+    of_corpus = {name for name in STREAMS if find_stream(name).of_corpus}
+    assert of_corpus == {"words", "special_words", "clip_words", "category"}
+
+
+def test_only_rows_without_a_stream_are_marked() -> None:
+    views = [make_view(frames=2, categories=categories) for categories in (3, 0, 3)]
+    streams = make_streams([look(view)[0] for view in views], ("regions",), ("clip", "category"))
+    assert streams.missing.keys() == {"category"}
+    assert streams.missing["category"].tolist() == [False, True, False]
+    np.testing.assert_array_equal(streams.whole["category"][0], views[0].category)
+    assert streams.select(torch.tensor([1, 0])).missing["category"].tolist() == [True, False]
+
+
+def test_a_missing_row_is_the_learned_vector_and_the_others_are_as_ever() -> None:
+    projection = StreamProjection(3, 4, dropout=0.0)
+    torch.nn.init.normal_(projection.absent)
+    stream = torch.randn(3, 2, 3)
+    known = projection(stream)
+    shown = projection(stream, torch.tensor([False, True, False]))
+    assert torch.equal(shown[1], projection.absent.expand(2, -1))
+    assert torch.equal(shown[[0, 2]], known[[0, 2]])

@@ -18,8 +18,8 @@ RIVAL = """
 [sampling]
 frames = 3
 [streams]
-frames = ["regions"]
-whole = ["category"]
+frame_level = ["regions"]
+clip_level = ["category"]
 [captioner]
 kind = "{kind}"
 hidden = 16

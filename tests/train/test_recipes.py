@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from densevidcap.config import EyesConfig
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import BUNDLED, CARD, read_card
 from densevidcap.models.captioner import CaptionModelOptions
-from densevidcap.models.word_detector import EncoderOptions
 from densevidcap.train.recipe import RECIPES, SMALL, ModelRecipe, find_recipe
 
 
@@ -23,8 +23,8 @@ def test_they_can_be_read(name: str) -> None:
 def test_what_starts_from_the_bundled_model_has_its_sizes(name: str) -> None:
     recipe = ModelRecipe.read(RECIPES / name)
     card = read_card(BUNDLED / "words")
-    assert recipe.words[0].encoder == EncoderOptions(**card["encoder"])
-    assert recipe.words[0].head.hidden == card["head"]["hidden"]
+    assert recipe.words[0].encoder == EyesConfig(**card["eyes"])
+    assert recipe.words[0].head.hidden == card["words"]["hidden"]
     if (BUNDLED / "sentences" / CARD).exists():
         ours = recipe.sentences.captioner
         theirs = CaptionModelOptions(**read_card(BUNDLED / "sentences")["captioner"])

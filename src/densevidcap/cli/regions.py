@@ -88,7 +88,7 @@ def command(
 
     def look_at(source: str, progress: Progress) -> tuple[str, list[WordedSequence]]:
         clip = open_clip(source)
-        sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
+        sampled = clip.sample(Sampling(frames=frames), fcn.encoder.size)
         seen = fcn.read(sampled)
         worded = choose_words(generate_sequences(seen, config), seen, fcn.lexicon, top)
         if source in drawings and source not in drawn:

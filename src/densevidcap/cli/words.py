@@ -74,7 +74,7 @@ def command(
         drawings = [_name_drawings(start, fcn.lexicon.entries[place].word) for place in places]
         planned = [path for pair in drawings for path in pair]
         check_outputs(planned, Inputs([source], [model]), overwrite)
-        sampled = clip.sample(Sampling(frames=frames), (fcn.encoder.options.size,) * 2)
+        sampled = clip.sample(Sampling(frames=frames), fcn.encoder.size)
         seen = fcn.read(sampled)
     if wanted:
         words = [show_word(seen, fcn.lexicon, place) for place in places]

@@ -19,6 +19,7 @@ from torch import Tensor
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import ModelError
 from densevidcap.models.captioner import CaptionModel
+from densevidcap.models.device import widest_float
 from densevidcap.models.streams import Streams
 
 ROWS = 64
@@ -77,8 +78,10 @@ def search(
 def _search(
     captioner: CaptionModel, streams: Streams, options: BeamOptions
 ) -> list[list[Sentence]]:
-    beams = _Beams(len(streams), options)
-    state, said = captioner.encode(streams), torch.full((len(streams),), Vocabulary.BOS)
+    device = streams.lengths.device
+    beams = _Beams(len(streams), options, device)
+    said = torch.full((len(streams),), Vocabulary.BOS, device=device)
+    state = captioner.encode(streams)
     while len(said):
         log_probabilities, state = captioner.step(state, said)
         said, origins = beams.extend(log_probabilities)
@@ -93,13 +96,13 @@ class _Beams:
     have not ended are live: only they take part in the captioner's next step.
     """
 
-    def __init__(self, rows: int, options: BeamOptions) -> None:
+    def __init__(self, rows: int, options: BeamOptions, device: torch.device) -> None:
         self.options = options
         beams = rows * options.width
-        self.live = torch.arange(0, beams, options.width)
-        self.words = torch.empty(beams, 0, dtype=torch.long)
-        self.lengths = torch.ones(beams)
-        self.totals = torch.full((beams,), -torch.inf, dtype=torch.float64)
+        self.live = torch.arange(0, beams, options.width, device=device)
+        self.words = torch.empty(beams, 0, dtype=torch.long, device=device)
+        self.lengths = torch.ones(beams, device=device)
+        self.totals = torch.full((beams,), -torch.inf, dtype=widest_float(device), device=device)
         self.totals[self.live] = 0
 
     def extend(self, log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
@@ -120,7 +123,7 @@ class _Beams:
         self.lengths[self.live] = self.words.shape[1] + 1.0
 
         scores = self._penalise(totals, self.lengths[:, None]).view(-1, width * totals.shape[1])
-        first = torch.arange(len(scores))[:, None] * scores.shape[1]
+        first = torch.arange(len(scores), device=scores.device)[:, None] * scores.shape[1]
         chosen = (first + scores.topk(width).indices).flatten()
         parents = chosen // totals.shape[1]
         said = words.flatten()[chosen]
@@ -128,8 +131,8 @@ class _Beams:
         self.lengths = self.lengths[parents]
         self.totals = totals.flatten()[chosen]
 
-        places = torch.zeros(beams, dtype=torch.long)
-        places[self.live] = torch.arange(len(self.live))
+        places = torch.zeros_like(parents)
+        places[self.live] = torch.arange(len(self.live), device=places.device)
         ended = (said == Vocabulary.EOS) | (said == Vocabulary.PAD)
         self.live = (~ended & self.totals.isfinite()).nonzero()[:, 0]
         return said[self.live], places[parents[self.live]]
@@ -207,7 +210,7 @@ def draw(
 ) -> list[list[Sentence]]:
     """The different sentences drawn for each region-sequence, the most probable first."""
     options = options or SampleOptions()
-    random = torch.Generator().manual_seed(options.seed)
+    random = torch.Generator("cpu").manual_seed(options.seed)
     found: list[list[Sentence]] = []
     for start in range(0, len(streams), ROWS):
         part = streams.select(slice(start, start + ROWS))
@@ -218,12 +221,13 @@ def draw(
 def _draw(
     captioner: CaptionModel, streams: Streams, options: SampleOptions, random: torch.Generator
 ) -> list[list[Sentence]]:
-    rows = torch.arange(len(streams)).repeat_interleave(options.count)
+    device = streams.lengths.device
+    rows = torch.arange(len(streams), device=device).repeat_interleave(options.count)
     state = captioner.encode(streams).select(rows)
-    live = torch.arange(len(rows))
-    said = torch.full((len(rows),), Vocabulary.BOS)
-    words = torch.full((len(rows), options.max_length + 1), Vocabulary.EOS)
-    totals = torch.zeros(len(rows), dtype=torch.float64)
+    live = torch.arange(len(rows), device=device)
+    said = torch.full((len(rows),), Vocabulary.BOS, device=device)
+    words = torch.full((len(rows), options.max_length + 1), Vocabulary.EOS, device=device)
+    totals = torch.zeros(len(rows), dtype=widest_float(device), device=device)
     for place in range(options.max_length + 1):
         log_probabilities, state = captioner.step(state, said)
         allowed = log_probabilities / options.temperature
@@ -233,9 +237,11 @@ def _draw(
         repeats = find_repeats(words[live, :place], options.no_repeat_ngram)
         allowed[repeats] = -torch.inf
         if place == options.max_length:
-            said = torch.full((len(live),), Vocabulary.EOS)
+            said = torch.full((len(live),), Vocabulary.EOS, device=device)
         else:
-            said = torch.multinomial(allowed.softmax(-1), 1, generator=random)[:, 0]
+            # Drawn on the CPU, whose generator gives the same numbers everywhere.
+            drawn = torch.multinomial(allowed.softmax(-1).cpu(), 1, generator=random)
+            said = drawn[:, 0].to(device)
         totals[live] += log_probabilities.gather(1, said[:, None])[:, 0]
         words[live, place] = said
         going = (said != Vocabulary.EOS).nonzero()[:, 0]
@@ -259,8 +265,10 @@ def compare(
     """(S, K): log P(sentence | streams) of S sentences, numbers without signs, and K sequences."""
     K = len(streams)
     endings = [(*words, Vocabulary.EOS) for words in sentences]
-    totals = torch.zeros(len(endings), K, dtype=torch.float64)
-    state, said = captioner.encode(streams), torch.full((K,), Vocabulary.BOS)
+    device = streams.lengths.device
+    totals = torch.zeros(len(endings), K, dtype=widest_float(device), device=device)
+    said = torch.full((K,), Vocabulary.BOS, device=device)
+    state = captioner.encode(streams)
     # Sentences by their common beginning, whose K rows lie together in the state.
     groups = [list(range(len(endings)))]
     depth = 0
@@ -277,9 +285,10 @@ def compare(
                     following.append(going_on)
                     parents.append(parent)
                     words.append(word)
-        rows = torch.tensor(parents, dtype=torch.long)[:, None] * K + torch.arange(K)
+        begun = torch.tensor(parents, dtype=torch.long, device=device)
+        rows = begun[:, None] * K + torch.arange(K, device=device)
         state = state.select(rows.flatten())
-        said = torch.tensor(words, dtype=torch.long).repeat_interleave(K)
+        said = torch.tensor(words, dtype=torch.long, device=device).repeat_interleave(K)
         groups, depth = following, depth + 1
     return totals
 

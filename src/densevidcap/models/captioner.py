@@ -16,7 +16,7 @@ from densevidcap.data.text import Vocabulary, match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.decoders import S2VT, Decoder, MeanPooling, SoftAttention, State
-from densevidcap.models.streams import StreamFusion, StreamProjection, Streams
+from densevidcap.models.streams import StreamFusion, StreamProjection, Streams, find_stream
 
 KIND = "captioner"
 VOCABULARY = "vocabulary.json"
@@ -189,10 +189,6 @@ class CaptionModel(nn.Module):
         )
 
 
-OF_A_CORPUS = ("words", "special_words", "clip_words", "category")
-"""Streams with a place for each word of a lexicon, or each category: another corpus has others."""
-
-
 @torch.no_grad()
 def warm_start(heir: CaptionModel, folder: Path) -> None:
     """Take over all that the captioner in the folder knows and the heir can use.
@@ -203,7 +199,8 @@ def warm_start(heir: CaptionModel, folder: Path) -> None:
     ancestor = CaptionModel.load(folder)
     known = ancestor.state_dict()
     here, there = match_words(heir.vocabulary.words, ancestor.vocabulary.words)
-    strange = tuple(f"fusion.whole.{stream}." for stream in OF_A_CORPUS)
+    of_corpus = {name for name in heir.fusion.whole if find_stream(name).of_corpus}
+    strange = tuple(f"fusion.whole.{stream}." for stream in of_corpus)
     for name, tensor in heir.state_dict().items():
         if name not in known or (name.startswith(strange) and not name.endswith(".absent")):
             continue
@@ -214,7 +211,7 @@ def warm_start(heir: CaptionModel, folder: Path) -> None:
             _check(folder, name, tensor, known[name])
             tensor.copy_(known[name])
     for stream, projection in heir.fusion.whole.items():
-        if stream in OF_A_CORPUS:
+        if stream in of_corpus:
             assert isinstance(projection, StreamProjection)
             projection.linear.weight.zero_()
             projection.linear.bias.copy_(projection.absent)

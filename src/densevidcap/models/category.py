@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
+from densevidcap.models.device import device_of, move
 from densevidcap.models.streams import ClipView
 from densevidcap.types import FloatArray
 
@@ -44,8 +45,9 @@ class CategoryClassifier(nn.Module):
     def classify(self, view: ClipView) -> FloatArray:
         """(C,): P(category | clip)."""
         self.eval()
-        features, words = (torch.from_numpy(x) for x in summarise(view))
-        return np.asarray(self(features, words).softmax(-1).numpy())
+        device = device_of(self)
+        features, words = (torch.from_numpy(x).to(device) for x in summarise(view))
+        return np.asarray(self(features, words).softmax(-1).cpu().numpy())
 
     def save(self, folder: Path, card: Mapping[str, Any]) -> None:
         content = {"kind": KIND, "categories": self.categories, "sizes": self.sizes, **card}
@@ -103,7 +105,7 @@ class CategoryTask:
         return Batch(
             torch.from_numpy(np.stack(features)),
             torch.from_numpy(np.stack(words)),
-            torch.tensor(places),
+            torch.tensor(places, device="cpu"),
         )
 
     def steps_per_epoch(self) -> int:
@@ -127,5 +129,6 @@ class CategoryTask:
         """Percent of held-out clips whose category is found."""
         if self.held_out is None:
             return {}
-        found = self.model(self.held_out.features, self.held_out.words).argmax(-1)
-        return {"accuracy": 100 * float((found == self.held_out.labels).float().mean())}
+        held_out: Batch = move(self.held_out, device_of(self.model))
+        found = self.model(held_out.features, held_out.words).argmax(-1)
+        return {"accuracy": 100 * float((found == held_out.labels).float().mean())}

@@ -20,7 +20,7 @@ class Recurrence(nn.LSTM):
 
     def begin(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Outputs (N, T, H) from an empty memory, and the memory after each row's own last step."""
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, (hidden, cell) = self(packed)
         padded, _ = pad_packed_sequence(outputs, batch_first=True)
         return padded, torch.stack((hidden[0], cell[0]), 1)
@@ -128,7 +128,7 @@ class S2VT(Decoder):
 
 def reverse(frames: Tensor, lengths: Tensor) -> Tensor:
     """(N, T, D) with each row's own frames from last to first; its padding stays at the end."""
-    steps = torch.arange(frames.shape[1])
+    steps = torch.arange(frames.shape[1], device=frames.device)
     mirrored = lengths[:, None] - 1 - steps
     order = torch.where(mirrored >= 0, mirrored, steps)
     return frames.gather(1, order[..., None].expand_as(frames))

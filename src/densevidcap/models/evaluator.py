@@ -19,6 +19,7 @@ from densevidcap.data.text import Vocabulary, tokenise
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.calibration import Calibration
+from densevidcap.models.device import device_of
 from densevidcap.models.streams import ClipView, StreamProjection
 from densevidcap.types import FloatArray
 
@@ -56,11 +57,16 @@ class FeatureBank:
         }
 
     def take(self, clips: Tensor, sequences: Tensor | None = None) -> dict[str, Tensor]:
-        """Streams (N, …) of the clips (N,), with those of their sequences (N,) if named."""
-        taken = {name: self._streams[name][clips].float() for name in CLIP_STREAMS}
+        """Streams (N, …) of the clips (N,), with those of their sequences (N,) if named.
+
+        The bank itself stays in main memory; what is taken goes where `clips` are.
+        """
+        device, rows = clips.device, clips.cpu()
+        taken = {name: self._streams[name][rows].float().to(device) for name in CLIP_STREAMS}
         if sequences is not None:
+            places = sequences.cpu()
             for name in SEQUENCE_STREAMS:
-                taken[name] = self._streams[name][clips, sequences].float()
+                taken[name] = self._streams[name][rows, places].float().to(device)
         return taken
 
 
@@ -181,13 +187,14 @@ class Evaluator:
             return np.zeros(0, np.float32)
         if sequences is not None and len(sequences) != len(sentences):
             raise ValueError(f"{len(sentences)} sentences need as many sequences")
-        said = self.network.sentences(encode_sentences(sentences, self.network.vocabulary))
-        rows = 1 if sequences is None else len(sentences)
-        chosen = None if sequences is None else torch.tensor(list(sequences))
-        seen = self.network.clips(
-            FeatureBank([gather(view)]).take(torch.zeros(rows).long(), chosen)
-        )
-        return np.asarray((said * seen).sum(-1).clamp(-1, 1).numpy())
+        device = device_of(self.network)
+        read = encode_sentences(sentences, self.network.vocabulary).to(device)
+        said = self.network.sentences(read)
+        count = 1 if sequences is None else len(sentences)
+        rows = torch.zeros(count, dtype=torch.long, device=device)
+        chosen = None if sequences is None else torch.tensor(list(sequences), device=device)
+        seen = self.network.clips(FeatureBank([gather(view)]).take(rows, chosen))
+        return np.asarray((said * seen).sum(-1).clamp(-1, 1).cpu().numpy())
 
     def confidence(self, scores: FloatArray) -> FloatArray:
         """(S,): P(people said it of this clip), if it were as likely that they said it of another.
@@ -241,5 +248,5 @@ def encode_sentences(sentences: Sequence[str], vocabulary: Vocabulary) -> Tensor
 
 
 def pad(sentences: Sequence[Sequence[int]]) -> Tensor:
-    rows = [torch.tensor(words) for words in sentences]
+    rows = [torch.tensor(words, device="cpu") for words in sentences]
     return pad_sequence(rows, batch_first=True, padding_value=Vocabulary.PAD)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cache, cached_property
+from importlib import import_module
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from densevidcap.config import StreamsConfig
+from densevidcap.data.clip import Clip
+from densevidcap.data.sampling import Shot
 from densevidcap.errors import ModelError
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.regions.search import pool_words
 from densevidcap.regions.words import score_clip
-from densevidcap.types import FloatArray, FrameGrid, RegionSequence
+from densevidcap.types import FloatArray, FrameGrid, RegionSequence, TimeArray
 
 
 @dataclass(frozen=True)
@@ -27,17 +33,25 @@ class Streams:
     """Name to (N, D): one vector for all frames together ("clip", "words", "category", …)."""
     lengths: Tensor
     """(N,): frames of each, at least one; what lies beyond them is padding."""
+    missing: Mapping[str, Tensor] = field(default_factory=dict)
+    """Name to (N,): which of the sequences are without that stream, where not all have it."""
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def select(self, rows: Tensor | slice) -> Streams:
         """The sequences of these numbers, in this order and as often as they are named."""
-        return Streams(
-            {name: stream[rows] for name, stream in self.frames.items()},
-            {name: stream[rows] for name, stream in self.whole.items()},
-            self.lengths[rows],
+        return self._map(lambda tensor: tensor[rows])
+
+    def to(self, device: torch.device) -> Streams:
+        return self._map(lambda tensor: tensor.to(device))
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Streams:
+        frames, whole, missing = (
+            {name: change(tensor) for name, tensor in part.items()}
+            for part in (self.frames, self.whole, self.missing)
         )
+        return Streams(frames, whole, change(self.lengths), missing)
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class Seen:
     @property
     def padding(self) -> Tensor:
         """(N, T): which steps lie beyond their row's frames."""
-        steps = torch.arange(self.frames.shape[1])
+        steps = torch.arange(self.frames.shape[1], device=self.lengths.device)
         return steps >= self.lengths[:, None]
 
 
@@ -69,14 +83,19 @@ class StreamProjection(nn.Module):
         self.absent = nn.Parameter(torch.zeros(width))
         self.dropout = dropout
 
-    def forward(self, stream: Tensor | None) -> Tensor:
-        """A stream that is not there is the learned vector (H,), in training now and then too."""
+    def forward(self, stream: Tensor | None, missing: Tensor | None = None) -> Tensor:
+        """A stream that is not there is the learned vector (H,), in training now and then too.
+
+        `missing` (N,) says in which rows it is not, where it is in some.
+        """
         if stream is None:
             return self.absent
         projected: Tensor = self.linear(self.norm(stream))
+        each_row = (len(stream),) + (1,) * (stream.ndim - 1)
+        if missing is not None:
+            projected = torch.where(missing.view(each_row), self.absent, projected)
         if self.training and self.dropout:
-            each_row = (len(stream),) + (1,) * (stream.ndim - 1)
-            dropped = torch.rand(each_row) < self.dropout
+            dropped = torch.rand(each_row, device=stream.device) < self.dropout
             projected = torch.where(dropped, self.absent, projected)
         return projected
 
@@ -113,47 +132,16 @@ class StreamFusion(nn.Module):
     def forward(self, streams: Streams) -> Seen:
         """Streams that the model was not built for are not looked at."""
         longest = int(streams.lengths.max())
-        whole = torch.zeros(len(streams), self.width)
+        missing = streams.missing
+        whole = torch.zeros(len(streams), self.width, device=streams.lengths.device)
         for name, projection in self.whole.items():
-            whole = whole + projection(streams.whole.get(name))
+            whole = whole + projection(streams.whole.get(name), missing.get(name))
         frames = whole.unsqueeze(1).expand(-1, longest, -1)
         for name, projection in self.frames.items():
             stream = streams.frames.get(name)
-            frames = frames + projection(None if stream is None else stream[:, :longest])
+            shown = None if stream is None else stream[:, :longest]
+            frames = frames + projection(shown, missing.get(name))
         return Seen(self.dropout(frames), self.dropout(whole), streams.lengths)
-
-
-FRAME_STREAMS = ("regions", "centred", "frames")
-"""Of each frame: the sequence's region; the same minus the frame's mean, which is what sets it
-apart from the other regions; and that mean itself."""
-
-WHOLE_STREAMS = ("clip", "words", "special_words", "clip_words", "category")
-"""Of the clip or sequence as a whole: the mean of its frames; word probabilities along the
-sequence, what sets them apart from the clip's other sequences, and those of the clip; its
-category, known or probable."""
-
-
-@dataclass(frozen=True)
-class StreamOptions:
-    """Which streams a captioner gets."""
-
-    frames: tuple[str, ...] = ("centred", "frames")
-    whole: tuple[str, ...] = ("clip", "special_words", "clip_words", "category")
-    dropout: dict[str, float] = field(default_factory=dict)
-    """Stream to its share of sentences that are learned without it."""
-
-    def __post_init__(self) -> None:
-        for name, known in (("frames", FRAME_STREAMS), ("whole", WHOLE_STREAMS)):
-            for stream in getattr(self, name):
-                if stream not in known:
-                    raise ModelError(f"no stream '{stream}': {name} may be {', '.join(known)}")
-        if not self.frames:
-            raise ModelError(f"frames must name at least one of {', '.join(FRAME_STREAMS)}")
-        for stream, share in self.dropout.items():
-            if stream not in (*self.frames, *self.whole):
-                raise ModelError(f"dropout has '{stream}', which is in neither frames nor whole")
-            if not 0 <= share < 1:
-                raise ModelError(f"dropout of '{stream}' must be from 0 to below 1, not {share}")
 
 
 @dataclass(frozen=True)
@@ -170,24 +158,66 @@ class ClipView:
     """(V,): P(the clip shows the word)."""
     category: FloatArray | None = None
     """(C,): P(category)."""
+    frame_vectors: FloatArray | None = None
+    """(T, D): one for each whole frame, where the eyes have such."""
+    extracted: Mapping[str, FloatArray] = field(default_factory=dict)
+    """Streams that were read from the clip itself: name to (T, D) or (D,). None that it lacks."""
 
 
-def view_clip(seen: FrameGrid, sequences: Sequence[RegionSequence], words: int) -> ClipView:
+def view_clip(
+    seen: FrameGrid,
+    sequences: Sequence[RegionSequence],
+    words: int,
+    extracted: Mapping[str, FloatArray] | None = None,
+) -> ClipView:
     """Of sequences through all frames; `words` is V."""
     return ClipView(
         seen.features,
         np.array([sequence.regions for sequence in sequences]),
         pool_words(sequences, seen)[:, :words],
         score_clip(seen.probabilities[:, :, :words]),
+        frame_vectors=seen.frame_vectors,
+        extracted=extracted or {},
     )
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Row:
     """One region-sequence to describe, seen in some of its frames."""
 
     view: ClipView
     sequence: int
     frames: IndexArray
+
+    @cached_property
+    def features(self) -> FloatArray:
+        """(T, R, D): all regions of its frames."""
+        return np.asarray(self.view.features[self.frames], np.float32)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """(T, D): of the regions of each frame."""
+        return np.asarray(self.features.mean(axis=1))
+
+    @cached_property
+    def regions(self) -> FloatArray:
+        """(T, D): its own region of each frame."""
+        path = self.view.paths[self.sequence, self.frames]
+        return np.asarray(self.features[np.arange(len(self.frames)), path])
+
+    @property
+    def frame_vectors(self) -> FloatArray | None:
+        """(T, D): of each whole frame."""
+        vectors = self.view.frame_vectors
+        return None if vectors is None else np.asarray(vectors[self.frames], np.float32)
+
+    @cached_property
+    def words(self) -> FloatArray:
+        """(K, V): roots of every sequence's word probabilities.
+
+        A root brings the many small probabilities nearer to the few large ones.
+        """
+        return np.sqrt(np.asarray(self.view.sequence_words, np.float32))
 
 
 def look(
@@ -205,39 +235,193 @@ def spread_evenly(count: int, chosen: int) -> IndexArray:
     return np.floor((np.arange(chosen) + 0.5) * count / chosen).astype(np.intp)
 
 
+@dataclass(frozen=True)
+class StreamSizes:
+    """What the widths of streams depend on."""
+
+    features: int
+    """D: of a region."""
+    words: int
+    """V: words whose probabilities are inputs."""
+    categories: int
+    """C, or 0 without."""
+    frame_vector: int = 0
+    """D: of the eyes' own vector of a whole frame, or 0 without."""
+
+
+Level = Literal["frame", "clip"]
+
+
+class Stream(ABC):
+    """A named input of a sentence, of any width."""
+
+    level: Level
+    """Whether it has a vector for each frame, or one for all."""
+    of_corpus: bool = False
+    """Whether it has a place for each word of a lexicon, or each category: another corpus has
+    others."""
+
+    @abstractmethod
+    def width(self, sizes: StreamSizes) -> int:
+        """Length of a vector; 0 where there is no such stream."""
+
+    @abstractmethod
+    def read(self, row: Row) -> FloatArray | None:
+        """(T, D) or (D,), by its level; None where the clip has none."""
+
+
+class SeenStream(Stream):
+    """One that follows from what the eyes have seen; it is as wide as one of the sizes."""
+
+    def __init__(
+        self,
+        level: Level,
+        size: Literal["features", "frame_vector", "words", "categories"],
+        read: Callable[[Row], FloatArray | None],
+    ) -> None:
+        self.level, self.of_corpus = level, size in ("words", "categories")
+        self._size, self._read = size, read
+
+    def width(self, sizes: StreamSizes) -> int:
+        width: int = getattr(sizes, self._size)
+        return width
+
+    def read(self, row: Row) -> FloatArray | None:
+        return self._read(row)
+
+
+class ExtractedStream(Stream):
+    """One that is read from the clip itself (its motion, its sound), and has its own cache."""
+
+    name: ClassVar[str]
+    """Its name in `STREAMS`."""
+    features: ClassVar[int]
+    """D"""
+
+    @abstractmethod
+    def extract(self, clip: Clip, times: TimeArray, span: Shot) -> FloatArray | None:
+        """(T, D) for the frames at these times, or (D,) for the span, by its level, in seconds.
+
+        None where the clip has none.
+        """
+
+    def identify(self) -> str:
+        """Changes with anything that its numbers depend on, such as its network's weights."""
+        return self.name
+
+    def width(self, sizes: StreamSizes) -> int:  # noqa: ARG002
+        return self.features
+
+    def read(self, row: Row) -> FloatArray | None:
+        extracted = row.view.extracted.get(self.name)
+        return extracted if extracted is None or self.level == "clip" else extracted[row.frames]
+
+
+STREAMS: dict[str, Stream | str] = {
+    # Of each frame: the sequence's region; the same minus the frame's mean, which is what sets it
+    # apart from the other regions; that mean itself; and the eyes' own vector of the whole frame.
+    "regions": SeenStream("frame", "features", lambda row: row.regions),
+    "centred": SeenStream("frame", "features", lambda row: row.regions - row.means),
+    "frames": SeenStream("frame", "features", lambda row: row.means),
+    "whole_frames": SeenStream("frame", "frame_vector", lambda row: row.frame_vectors),
+    # Of the clip or sequence as a whole: the mean of its frames; word probabilities along the
+    # sequence, what sets them apart from the clip's other sequences, and those of the clip; its
+    # category, known or probable.
+    "clip": SeenStream("clip", "features", lambda row: row.means.mean(axis=0)),
+    "words": SeenStream("clip", "words", lambda row: row.words[row.sequence]),
+    "special_words": SeenStream(
+        "clip", "words", lambda row: row.words[row.sequence] - row.words.mean(axis=0)
+    ),
+    "clip_words": SeenStream(
+        "clip", "words", lambda row: np.sqrt(np.asarray(row.view.clip_words, np.float32))
+    ),
+    "category": SeenStream("clip", "categories", lambda row: row.view.category),
+}
+"""Name to a stream, or to the module and class of one. A new stream is a file and a line."""
+
+
+@cache
+def _import_stream(path: str) -> Stream:
+    module, _, kind = path.partition(":")
+    stream: Stream = getattr(import_module(module), kind)()
+    return stream
+
+
+def find_stream(name: str) -> Stream:
+    if name not in STREAMS:
+        raise ModelError(f"no stream '{name}': there are {', '.join(STREAMS)}")
+    found = STREAMS[name]
+    return _import_stream(found) if isinstance(found, str) else found
+
+
+def check_streams(config: StreamsConfig) -> None:
+    """Refuse a stream that there is not, or not at that level, before any clip is read."""
+    for level, names in (("frame", config.frame_level), ("clip", config.clip_level)):
+        for name in names:
+            if find_stream(name).level != level:
+                known = [each for each in STREAMS if find_stream(each).level == level]
+                raise ModelError(
+                    f"'{name}' is no {level}-level stream: {level}_level may be {', '.join(known)}"
+                )
+
+
+def size_streams(
+    config: StreamsConfig, sizes: StreamSizes
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Name to width, of the frame-level and of the clip-level streams that there are."""
+    check_streams(config)
+    frames, whole = (
+        {name: find_stream(name).width(sizes) for name in names}
+        for names in (config.frame_level, config.clip_level)
+    )
+    return (
+        {name: width for name, width in frames.items() if width},
+        {name: width for name, width in whole.items() if width},
+    )
+
+
+def list_extracted(names: Iterable[str]) -> dict[str, ExtractedStream]:
+    """Those of the streams that are read from the clip itself."""
+    found = {name: find_stream(name) for name in names if name in STREAMS}
+    return {name: each for name, each in found.items() if isinstance(each, ExtractedStream)}
+
+
+def extract_streams(
+    names: Iterable[str], clip: Clip, times: TimeArray, span: Shot
+) -> dict[str, FloatArray]:
+    """What a clip has of these streams, for `ClipView.extracted`."""
+    values = {
+        name: stream.extract(clip, times, span) for name, stream in list_extracted(names).items()
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def make_streams(
-    rows: Sequence[Row], frame_streams: Sequence[str], whole_streams: Sequence[str]
+    rows: Sequence[Row],
+    frame_level: Sequence[str],
+    clip_level: Sequence[str],
+    device: torch.device | None = None,
 ) -> Streams:
     """The named streams of N rows, side by side and padded with zeros to the longest."""
     lengths = [len(row.frames) for row in rows]
-    described = [_describe(row, (*frame_streams, *whole_streams)) for row in rows]
-    frames = {}
-    for name in frame_streams:
-        padded = np.zeros((len(rows), max(lengths), described[0][name].shape[1]), np.float32)
-        for place, row in enumerate(described):
-            padded[place, : lengths[place]] = row[name]
-        frames[name] = torch.from_numpy(padded)
-    whole = {
-        name: torch.from_numpy(np.stack([row[name] for row in described]).astype(np.float32))
-        for name in whole_streams
-        if all(name in row for row in described)
-    }
-    return Streams(frames, whole, torch.tensor(lengths))
+    missing: dict[str, Tensor] = {}
 
+    def stack(names: Sequence[str], steps: tuple[int, ...]) -> dict[str, Tensor]:
+        stacked = {}
+        for name in names:
+            values = [find_stream(name).read(row) for row in rows]
+            widths = {value.shape[-1] for value in values if value is not None}
+            if not widths:
+                continue  # none of the rows has it
+            padded = np.zeros((len(rows), *steps, *widths), np.float32)
+            for place, value in enumerate(values):
+                if value is not None:
+                    padded[place, : len(value)] = value
+            stacked[name] = torch.from_numpy(padded)
+            if any(value is None for value in values):
+                missing[name] = torch.tensor([value is None for value in values], device="cpu")
+        return stacked
 
-def _describe(row: Row, names: Sequence[str]) -> Mapping[str, FloatArray]:
-    view = row.view
-    features = np.asarray(view.features[row.frames], np.float32)
-    means = features.mean(axis=1)
-    regions = features[np.arange(len(row.frames)), view.paths[row.sequence, row.frames]]
-    values = {"regions": regions, "centred": regions - means, "frames": means}
-    values["clip"] = means.mean(axis=0)
-    # A root brings the many small probabilities nearer to the few large ones.
-    if {"words", "special_words"} & set(names):
-        roots = np.sqrt(np.asarray(view.sequence_words, np.float32))
-        values["words"] = roots[row.sequence]
-        values["special_words"] = roots[row.sequence] - roots.mean(axis=0)
-    values["clip_words"] = np.sqrt(np.asarray(view.clip_words, np.float32))
-    if view.category is not None:
-        values["category"] = view.category
-    return values
+    frames, whole = stack(frame_level, (max(lengths),)), stack(clip_level, ())
+    streams = Streams(frames, whole, torch.tensor(lengths, device="cpu"), missing)
+    return streams if device is None else streams.to(device)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,79 +15,71 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from densevidcap.config import EyesConfig, WordsConfig
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.text import match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
-from densevidcap.models.backbones import BACKBONES, build_backbone
-from densevidcap.models.backbones.vgg import VGG16
-from densevidcap.types import FloatArray, FrameGrid, Frames, Grid, UInt8Array
+from densevidcap.models.backbones import build_backbone
+from densevidcap.models.device import device_of
+from densevidcap.types import FloatArray, FrameGrid, Frames, UInt8Array
 
-STRIDE = 32
-"""Pixels to one cell of a backbone's map."""
-LARGEST = 2048
-"""Pixels of a frame's side; thirty such frames take 400 MB before anything is computed."""
-
-
-@dataclass(frozen=True)
-class EncoderOptions:
-    """Which network looks at a frame, and how its map is cut into regions."""
-
-    backbone: str = "lite2"
-    size: int = 320
-    """Side of the square that a frame is resized to, in pixels."""
-    window: int = 4
-    """Side of a region in cells of the map. The paper's is 7, at stride 1."""
-    stride: int = 2
-
-    def __post_init__(self) -> None:
-        if self.backbone not in BACKBONES:
-            raise ModelError(f"no backbone '{self.backbone}': choose one of {', '.join(BACKBONES)}")
-        if min(self.window, self.stride) < 1:
-            raise ModelError("window and stride must be at least 1 cell")
-        if not STRIDE <= self.size <= LARGEST:
-            raise ModelError(f"size must be from {STRIDE} to {LARGEST} pixels, not {self.size}")
-        if self.size % STRIDE:
-            raise ModelError(f"size must be a multiple of {STRIDE} pixels, not {self.size}")
-        if self.backbone == "vgg16" and (self.window, self.stride) != (VGG16.window, 1):
-            raise ModelError("vgg16 looks through fc6's window: set window = 7 and stride = 1")
-        if self.window * STRIDE > self.size:
-            raise ModelError(f"a window of {self.window} cells does not fit {self.size} pixels")
-
-    @property
-    def grid(self) -> Grid:
-        cells = self.size // STRIDE
-        return Grid(cells, cells, self.window, self.stride)
+Array = TypeVar("Array", Tensor, FloatArray)
 
 
 class RegionEncoder(nn.Module):
     """Frames (B, 3, H, W) with values 0 to 255 to region features (B, R, D)."""
 
-    def __init__(self, options: EncoderOptions) -> None:
+    def __init__(self, config: EyesConfig) -> None:
         super().__init__()
-        self.options = options
-        self.backbone = build_backbone(options.backbone)
+        self.config = config
+        self.backbone = build_backbone(config.backbone)
+        self.grid = self.backbone.make_grid(config)
 
     @property
     def channels(self) -> int:
         return self.backbone.channels
 
+    @property
+    def frame_channels(self) -> int:
+        """Width of the whole frame's vector, 0 where the backbone has none."""
+        return self.channels if self.backbone.has_frame_vector else 0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Pixels that frames are resized to."""
+        return self.config.size, self.config.size
+
     def forward(self, frames: Tensor) -> Tensor:
         return self.finish(frames, stage=0)
 
-    def begin(self, frames: Tensor, stage: int) -> Tensor:
-        """The map (B, C, h, w) that goes into the backbone's stage of that number."""
-        for earlier in self.backbone.stages()[:stage]:
-            frames = earlier.run(frames)
-        return frames
-
     def finish(self, x: Tensor, stage: int) -> Tensor:
-        """The rest of the way, from the input of that stage to regions (B, R, D)."""
-        for later in self.backbone.stages()[stage:]:
-            x = later.run(x)
-        if self.backbone.window is None:
-            x = F.avg_pool2d(x, self.options.window, self.options.stride)
-        return x.flatten(2).transpose(1, 2)
+        """Regions (B, R, D) from what goes into that stage of the backbone."""
+        return self.backbone.pool(
+            self.backbone.read_map(self.backbone.finish(x, stage)), self.config
+        )
+
+    def observe(self, frames: Tensor) -> Tensor:
+        """Regions (B, R, D), followed by the whole frame's vector where the backbone has one."""
+        x = self.backbone.finish(frames, 0)
+        regions, frame = self.finish(x, len(self.backbone.stages())), self.backbone.frame_vector(x)
+        return regions if frame is None else torch.cat([regions, frame.unsqueeze(1)], dim=1)
+
+    def split(self, observed: Array) -> tuple[Array, Array | None]:
+        """Regions (N, R, D) and frames' vectors (N, D) of what was observed."""
+        regions = len(self.grid)
+        return observed[:, :regions], observed[:, regions] if self.frame_channels else None
+
+    def train(self, mode: bool = True) -> RegionEncoder:
+        """Batch norms, where there are any, keep the statistics that they came with.
+
+        A batch of few clips has none to offer.
+        """
+        super().train(mode)
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.eval()
+        return self
 
 
 def fold_batch_norms(module: nn.Module) -> nn.Module:
@@ -111,75 +103,56 @@ times as long a frame."""
 
 
 class FastEncoder:
-    """A RegionEncoder made ready for a CPU: norms folded, channels last, small batches."""
+    """A copy of a RegionEncoder for inference: norms folded, channels last, small batches."""
 
     def __init__(self, encoder: RegionEncoder) -> None:
+        self.device = device_of(encoder)
         self._encoder = fold_batch_norms(encoder)
         self._encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def __call__(self, images: UInt8Array) -> FloatArray:
-        """(T, H, W, 3) RGB to region features (T, R, D)."""
+        """(T, H, W, 3) RGB to what `observe` gives."""
         return self._run(images, None)
 
     def begin(self, images: UInt8Array, stage: int) -> FloatArray:
-        """(T, H, W, 3) RGB to the cells (T, h * w, C) of the map that goes into a stage."""
+        """(T, H, W, 3) RGB to the cells (T, cells, C) of what goes into a stage."""
         return self._run(images, stage)
 
     @torch.inference_mode()
     def _run(self, images: UInt8Array, stage: int | None) -> FloatArray:
         encoder = self._encoder
         assert isinstance(encoder, RegionEncoder)
-        parts = []
+        backbone, parts = encoder.backbone, []
         for start in range(0, len(images), BATCH):
             batch = torch.from_numpy(np.ascontiguousarray(images[start : start + BATCH]))
             # An (N, H, W, 3) array seen as (N, 3, H, W) is channels-last already.
-            frames = batch.permute(0, 3, 1, 2).float()
+            frames = batch.to(self.device).permute(0, 3, 1, 2).float()
             if stage is None:
-                parts.append(encoder(frames))
+                parts.append(encoder.observe(frames))
             else:
-                parts.append(encoder.begin(frames, stage).flatten(2).transpose(1, 2))
-        return np.asarray(torch.cat(parts).numpy())
+                parts.append(backbone.to_cells(backbone.begin(frames, stage)))
+        return np.asarray(torch.cat(parts).cpu().numpy())
 
 
 KIND = "lexical-fcn"
 LEXICON = "lexicon.json"
 
 
-@dataclass(frozen=True)
-class HeadOptions:
-    """From a region's feature to its words."""
-
-    hidden: int = 1024
-    """Units of a layer that all words share; 0 is the paper's Eq. 3, one linear map a word."""
-    shaping: int = 1000
-    """Only that many of the most frequent words shape the shared layer and what lies below it; the
-    others, with a handful of clips each, read it. Left to themselves they make it learn clips by
-    heart."""
-    dropout: float = 0.7
-    """Share of the shared layer (of the features, where there is none) left out of a step."""
-
-    def __post_init__(self) -> None:
-        if min(self.hidden, self.shaping) < 0:
-            raise ModelError("hidden and shaping must be 0 or more")
-        if not 0 <= self.dropout < 1:
-            raise ModelError(f"dropout must be from 0 to below 1, not {self.dropout}")
-
-
 class WordHead(nn.Module):
     """Region features (…, D) to word logits (…, W): Eq. 3 before its sigmoid."""
 
-    def __init__(self, features: int, words: int, options: HeadOptions) -> None:
+    def __init__(self, features: int, words: int, config: WordsConfig) -> None:
         super().__init__()
-        self.options = options
-        if options.hidden:
-            self.shared = nn.Linear(features, options.hidden)
-        self.words = nn.Linear(options.hidden or features, words)
+        self.config = config
+        if config.hidden:
+            self.shared = nn.Linear(features, config.hidden)
+        self.words = nn.Linear(config.hidden or features, words)
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.options.hidden:
+        if self.config.hidden:
             x = F.relu(self.shared(x))
-        x = F.dropout(x, self.options.dropout, self.training)
-        weight, bias, shaping = self.words.weight, self.words.bias, self.options.shaping
+        x = F.dropout(x, self.config.dropout, self.training)
+        weight, bias, shaping = self.words.weight, self.words.bias, self.config.shaping
         frequent = F.linear(x, weight[:shaping], bias[:shaping])
         rare = F.linear(x.detach(), weight[shaping:], bias[shaping:])
         return torch.cat([frequent, rare], dim=-1)
@@ -200,20 +173,20 @@ class WordHead(nn.Module):
 class LexicalFCN(nn.Module):
     """Encoder and word head under one lexicon."""
 
-    def __init__(self, lexicon: Lexicon, encoder: EncoderOptions, head: HeadOptions) -> None:
+    def __init__(self, lexicon: Lexicon, eyes: EyesConfig, words: WordsConfig) -> None:
         super().__init__()
         self.lexicon = lexicon
-        self.encoder = RegionEncoder(encoder)
-        self.head = WordHead(self.encoder.channels, len(lexicon), head)
+        self.encoder = RegionEncoder(eyes)
+        self.head = WordHead(self.encoder.channels, len(lexicon), words)
         self._fast: FastEncoder | None = None
 
     @torch.no_grad()
     def keep_words(self, known: LexicalFCN) -> None:
         """Take over the other's shared layer, and what it knows of the words that both have."""
-        if self.head.options.hidden != known.head.options.hidden:
+        if self.head.config.hidden != known.head.config.hidden:
             raise ModelError(
                 f"words can be kept only by a head of the same size: hidden is "
-                f"{self.head.options.hidden}, that of the known words {known.head.options.hidden}"
+                f"{self.head.config.hidden}, that of the known words {known.head.config.hidden}"
             )
         here, there = match_words(self.lexicon.words, known.lexicon.words)
         ours, theirs = self.head.state_dict(), known.head.state_dict()
@@ -230,16 +203,18 @@ class LexicalFCN(nn.Module):
 
     def read(self, frames: Frames) -> FrameGrid:
         """Every region's features and word probabilities, for frames at the encoder's size."""
-        if self._fast is None:
+        if self._fast is None or self._fast.device != device_of(self):
             self._fast = FastEncoder(self.encoder)
         return self.describe(self._fast(frames.images), frames.times)
 
     @torch.inference_mode()
     def describe(self, features: FloatArray, times: np.ndarray[Any, Any]) -> FrameGrid:
-        """The same from region features (T, R, D) that were computed before."""
+        """The same from what the encoder observed before."""
         self.head.eval()
-        probabilities = torch.sigmoid(self.head(torch.from_numpy(features))).numpy()
-        return FrameGrid(self.encoder.options.grid, times, probabilities, features)
+        regions, frames = self.encoder.split(features)
+        logits = self.head(torch.from_numpy(regions).to(device_of(self)))
+        probabilities = torch.sigmoid(logits).cpu().numpy()
+        return FrameGrid(self.encoder.grid, times, probabilities, regions, frames)
 
     def save(self, folder: Path, card: Mapping[str, Any], half: bool = False) -> None:
         """Write a model folder; `card` adds what the model cannot know (data, figures, licence).
@@ -248,11 +223,11 @@ class LexicalFCN(nn.Module):
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.lexicon.save(folder / LEXICON)
-        options = {"encoder": asdict(self.encoder.options), "head": asdict(self.head.options)}
+        config = {"eyes": asdict(self.encoder.config), "words": asdict(self.head.config)}
         tensors = self.state_dict()
         if half:
             tensors = {n: t.half() if t.is_floating_point() else t for n, t in tensors.items()}
-        save_model(folder, tensors, {"kind": KIND, **options, **card}, (LEXICON,))
+        save_model(folder, tensors, {"kind": KIND, **config, **card}, (LEXICON,))
 
     @classmethod
     def load(cls, folder: Path) -> LexicalFCN:
@@ -263,5 +238,5 @@ class LexicalFCN(nn.Module):
         return build_model(
             folder,
             tensors,
-            lambda: cls(lexicon, EncoderOptions(**card["encoder"]), HeadOptions(**card["head"])),
+            lambda: cls(lexicon, EyesConfig(**card["eyes"]), WordsConfig(**card["words"])),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
@@ -20,14 +20,20 @@ from densevidcap.decoding.generate import BeamOptions, SampleOptions
 from densevidcap.errors import ClipError, ModelError
 from densevidcap.model_folder import BUNDLED, CARD
 from densevidcap.models.evaluator import Evaluator
-from densevidcap.models.streams import ClipView, view_clip
+from densevidcap.models.streams import (
+    ClipView,
+    StreamSizes,
+    extract_streams,
+    find_stream,
+    view_clip,
+)
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.confidence import Ranking
 from densevidcap.pipeline.generator import CaptionGenerator, Shortlist, make_shortlist
 from densevidcap.regions import generate_sequences
-from densevidcap.types import DenseCaptions, FrameGrid, Frames
+from densevidcap.types import DenseCaptions, FloatArray, FrameGrid, Frames
 
 LONGEST = 60.0
 """Seconds: a longer clip is cut into its shots, and a longer shot into equal parts."""
@@ -119,8 +125,11 @@ class DenseCaptioner:
         self.evaluator, self.ranking = evaluator, ranking
         self.name, self.version = name, version
         self._inputs = _count_inputs(describer, evaluator)
-        widths = {*describer.captioner.options.frame_streams.values()}
-        if widths != {words.encoder.channels}:
+        categories = len(describer.classifier.categories) if describer.classifier else 0
+        eyes = words.encoder
+        sizes = StreamSizes(eyes.channels, self._inputs, categories, eyes.frame_channels)
+        streams = describer.captioner.options.frame_streams
+        if any(find_stream(name).width(sizes) != width for name, width in streams.items()):
             raise ModelError(f"{name}: words and sentences do not fit; train one on the other")
 
     @classmethod
@@ -166,7 +175,7 @@ class DenseCaptioner:
         """Look at each segment, and keep what choosing captions needs. Holds one at a time."""
         report("shots", 0.0)
         spans = cut(clip, options.per_shot)
-        size = (self.words.encoder.options.size,) * 2
+        size = self.words.encoder.size
         segments = []
         for number, span in enumerate(spans):
 
@@ -180,7 +189,8 @@ class DenseCaptioner:
                 continue
             begin("words")
             seen = self.words.read(frames)
-            segments.append(self.describe(seen, span, options, len(spans) == 1, begin))
+            extracted = extract_streams(self.describer.streams, clip, frames.times, span)
+            segments.append(self.describe(seen, span, options, len(spans) == 1, begin, extracted))
         if not segments:
             raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
         return Analysis(
@@ -200,14 +210,15 @@ class DenseCaptioner:
         options: AnalysisOptions = DEFAULT_OPTIONS,
         keep_lexicon: bool = True,
         begin: Callable[[Stage], None] = lambda _: None,
+        extracted: Mapping[str, FloatArray] | None = None,
     ) -> Segment:
-        """A segment from what the Lexical-FCN saw in its frames.
+        """A segment from what the Lexical-FCN saw in its frames, and streams of its own.
 
         `keep_lexicon` keeps the probabilities of all words, and not only of those that are said.
         """
         begin("regions")
         sequences = generate_sequences(seen, RegionsConfig(k=options.sequences))
-        view = view_clip(seen, sequences, self._inputs)
+        view = view_clip(seen, sequences, self._inputs, extracted)
         short = self.shortlist(view, options, begin)
         lexicon = self.words.lexicon
         places = list(range(len(lexicon))) if keep_lexicon else _list_said(short.sentences, lexicon)

@@ -17,6 +17,7 @@ from densevidcap.decoding.mbr import Phrases, agree
 from densevidcap.decoding.select import find_affinities
 from densevidcap.models.captioner import CaptionModel
 from densevidcap.models.category import CategoryClassifier, mark_category
+from densevidcap.models.device import device_of
 from densevidcap.models.evaluator import Evaluator
 from densevidcap.models.streams import ClipView, look, make_streams
 from densevidcap.regions.objectives import Float64Array
@@ -56,6 +57,11 @@ class CaptionGenerator:
         self.meaning, self.phrases = meaning, phrases
         self._frames = [*captioner.options.frame_streams]
         self._whole = [*captioner.options.whole_streams]
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What sentences are made from, by name."""
+        return (*self._frames, *self._whole)
 
     @classmethod
     def load(cls, folder: Path) -> CaptionGenerator:
@@ -98,7 +104,7 @@ class CaptionGenerator:
         found: dict[tuple[int, tuple[int, ...]], Candidate] = {}
         for supposed, log_category in self.categorise(view, categories):
             rows = look(supposed, sequences, MOST_FRAMES)
-            streams = make_streams(rows, self._frames, self._whole)
+            streams = make_streams(rows, self._frames, self._whole, device_of(self.captioner))
             sentences = search(self.captioner, streams, beams)
             if draws is not None:
                 drawn = draw(self.captioner, streams, draws)
@@ -118,8 +124,8 @@ class CaptionGenerator:
         """(S, K): log P(sentence | sequence) of every sentence under every sequence of the clip."""
         ((supposed, _),) = self.categorise(view, 1)
         rows = look(supposed, None, MOST_FRAMES)
-        streams = make_streams(rows, self._frames, self._whole)
-        return np.asarray(compare(self.captioner, streams, sentences).numpy(), np.float32)
+        streams = make_streams(rows, self._frames, self._whole, device_of(self.captioner))
+        return np.asarray(compare(self.captioner, streams, sentences).cpu().numpy(), np.float32)
 
     def rate(self, candidates: Sequence[Candidate]) -> Float64Array:
         """(S,): how well each sentence agrees with all that were drawn.

@@ -30,6 +30,7 @@ from densevidcap.metrics.retrieval import (
 from densevidcap.metrics.sentence_files import read_predictions
 from densevidcap.model_folder import hash_file
 from densevidcap.models.calibration import Calibration, calibrate, measure_error
+from densevidcap.models.device import device_of
 from densevidcap.models.evaluator import (
     ClipFeatures,
     Evaluator,
@@ -148,8 +149,8 @@ class ValidationSet:
     @torch.inference_mode()
     def score(self, model: EvaluatorNetwork) -> FloatArray:
         """(S, C): every caption under every clip."""
-        said = model.sentences(encode_sentences(self.captions, model.vocabulary))
-        return np.asarray((said @ self._see(model).T).numpy())
+        read = encode_sentences(self.captions, model.vocabulary).to(device_of(model))
+        return np.asarray((model.sentences(read) @ self._see(model).T).cpu().numpy())
 
     @torch.inference_mode()
     def measure(self, model: EvaluatorNetwork) -> dict[str, float]:
@@ -190,13 +191,14 @@ class ValidationSet:
         seen = self._see(model)
         shares = []
         for clip, (sentences, worth) in self.weaker.items():
-            said = model.sentences(encode_sentences(sentences, model.vocabulary))
-            shares.append(agree((said @ seen[clip]).numpy(), worth))
+            read = encode_sentences(sentences, model.vocabulary).to(seen.device)
+            shares.append(agree((model.sentences(read) @ seen[clip]).cpu().numpy(), worth))
         return float(np.nanmean(shares))
 
     def _see(self, model: EvaluatorNetwork) -> Tensor:
         """(C, E)"""
-        seen: Tensor = model.clips(self.shelf.take(torch.arange(self.clips)))
+        every = torch.arange(self.clips, device=device_of(model))
+        seen: Tensor = model.clips(self.shelf.take(every))
         return seen
 
 
@@ -244,9 +246,9 @@ def info_nce(logits: Tensor, clips: Tensor) -> Tensor:
     `logits` (N, N) are of sentences under clips. Where one of the clips (N,) comes again, the
     other place is neither right nor wrong.
     """
-    again = (clips[:, None] == clips) & ~torch.eye(len(clips), dtype=torch.bool)
+    places = torch.arange(len(clips), device=clips.device)
+    again = (clips[:, None] == clips) & (places[:, None] != places)
     logits = logits.masked_fill(again, float("-inf"))
-    places = torch.arange(len(clips))
     return (F.cross_entropy(logits, places) + F.cross_entropy(logits.T, places)) / 2
 
 
@@ -315,11 +317,11 @@ class EvaluatorTask:
             for pair in pairs
             for place in random.integers(len(self.rivals[pair.clip]), size=count)
         ]
-        own = torch.tensor([[pair.said.worth] for pair in pairs])
-        worth = torch.tensor([rival.worth for rival in rivals]).view(len(pairs), count)
+        own = torch.tensor([[pair.said.worth] for pair in pairs], device="cpu")
+        worth = torch.tensor([rival.worth for rival in rivals], device="cpu").view(-1, count)
         return Batch(
-            torch.tensor([pair.clip for pair in pairs]),
-            torch.tensor([pair.sequence for pair in pairs]),
+            torch.tensor([pair.clip for pair in pairs], device="cpu"),
+            torch.tensor([pair.sequence for pair in pairs], device="cpu"),
             self._forget(pad([pair.said.words for pair in pairs]), random),
             self._forget(pad([rival.words for rival in rivals]), random),
             torch.cat([own, worth], dim=1),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
@@ -25,9 +25,10 @@ import torch
 from densevidcap.data.clip import open_clip
 from densevidcap.data.failures import naming
 from densevidcap.data.manifest import ClipRecord
-from densevidcap.data.sampling import Sampling
+from densevidcap.data.sampling import Sampling, end_of
 from densevidcap.errors import ClipError, CorpusError
 from densevidcap.files import hold, writing
+from densevidcap.models.streams import find_stream, list_extracted
 from densevidcap.models.word_detector import FastEncoder, RegionEncoder
 from densevidcap.types import FloatArray, Frames, TimeArray
 
@@ -36,7 +37,8 @@ INDEX = "index.jsonl"
 
 
 class FeatureCache:
-    """Clip id to features (T, R, D), memory-mapped float16; R are regions or a map's cells."""
+    """Clip id to features (T, R, D), memory-mapped float16; R are what an encoder observes or
+    cells of what goes into a stage of its backbone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -167,14 +169,14 @@ def describe_origin(source: str | None) -> str | None:
 def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:
     """A name that changes with anything the features depend on, and with nothing else."""
     digest = hashlib.sha256()
-    digest.update(json.dumps([asdict(encoder.options), asdict(sampling), stage]).encode())
-    later = () if stage is None else encoder.backbone.stages()[stage:]
-    unused = tuple(f"backbone.{module}." for each in later for module in each.modules)
+    digest.update(json.dumps([asdict(encoder.config), asdict(sampling), stage]).encode())
+    later = [] if stage is None else encoder.backbone.names_from(stage)
+    unused = {f"backbone.{name}" for name in later}
     for name, tensor in encoder.state_dict().items():
-        if not name.startswith(unused):
+        if name not in unused:
             digest.update(name.encode())
-            digest.update(tensor.contiguous().numpy().tobytes())
-    return f"{encoder.options.backbone}-{digest.hexdigest()[:12]}"
+            digest.update(tensor.contiguous().cpu().numpy().tobytes())
+    return f"{encoder.config.backbone}-{digest.hexdigest()[:12]}"
 
 
 def cache_features(
@@ -188,20 +190,20 @@ def cache_features(
 ) -> tuple[FeatureCache, dict[str, str]]:
     """Features of every record that is not in the cache yet, and the clips that failed, with why.
 
-    Region features, or with `stage` the cells that go into that stage of the
+    What the encoder observes, or with `stage` the cells that go into that stage of the
     backbone. One thread decodes the next clip while the encoder works on this one. With
     `fail_fast` the first failure is raised instead.
     """
     records = list(records)
     cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
     whole = all(record.id in cache for record in records)
-    fast, size = FastEncoder(encoder), (encoder.options.size,) * 2
+    fast = FastEncoder(encoder)
     failures: dict[str, str] = {}
 
     def read(record: ClipRecord) -> Frames:
         if record.source is None:
             raise ClipError(f"{record.id}: its manifest line names no source")
-        return open_clip(record.source).sample(sampling, size)
+        return open_clip(record.source).sample(sampling, encoder.size)
 
     # A whole cache is only read, which many may do at once, also where nothing can be written.
     with nullcontext() if whole else cache.filling(), ThreadPoolExecutor(1) as reader:
@@ -229,6 +231,50 @@ def cache_features(
                 failures[record.id] = str(error)
             advance()
     return cache, failures
+
+
+def cache_streams(
+    records: Iterable[ClipRecord],
+    names: Iterable[str],
+    features: FeatureCache,
+    folder: Path,
+    sampling: Sampling,
+) -> dict[str, FeatureCache]:
+    """A cache for each of these streams that is read from the clips themselves.
+
+    Its frames are those of `features`. A clip without such a stream is kept with no rows, so that
+    it is not asked again.
+    """
+    caches = {}
+    for name, stream in list_extracted(names).items():
+        depends_on = json.dumps([stream.identify(), asdict(sampling)])
+        digest = hashlib.sha256(depends_on.encode()).hexdigest()[:12]
+        cache = caches[name] = FeatureCache(folder / f"{name}-{digest}")
+        for record in records:
+            origin = describe_origin(record.source)
+            if record.id in cache:
+                cache.check_origin(record.id, origin)
+                continue
+            if record.source is None:
+                raise ClipError(f"{record.id}: its manifest line names no source")
+            clip = open_clip(record.source)
+            times = features.times(record.id)
+            values = stream.extract(clip, times, (0.0, end_of(clip.times())))
+            rows = np.zeros((0, stream.features), np.float32)
+            rows = rows if values is None else values.reshape(-1, stream.features)
+            own = times if stream.level == "frame" else times[:1]
+            cache.append(record.id, own[: len(rows)], rows[:, None], origin)
+    return caches
+
+
+def read_extracted(caches: Mapping[str, FeatureCache], clip: str) -> dict[str, FloatArray]:
+    """What a clip has of the streams that `cache_streams` kept, for `ClipView.extracted`."""
+    found = {}
+    for name, cache in caches.items():
+        if cache.rows(clip):
+            rows = cache.features(clip)[:, 0]
+            found[name] = rows if find_stream(name).level == "frame" else rows[0]
+    return found
 
 
 def gather(

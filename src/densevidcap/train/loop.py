@@ -24,7 +24,9 @@ from torch import Tensor, nn
 
 from densevidcap.errors import ModelError
 from densevidcap.files import replacing
+from densevidcap.models.device import move
 
+CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.safetensors"
 HISTORY = "history.jsonl"
 
@@ -43,6 +45,8 @@ class TrainingOptions:
     """Decay of a running average of the weights, kept as the result; 0 keeps the last weights."""
     seed: int = 0
     checkpoint_seconds: float = 60.0
+    mixed_precision: bool = False
+    """16-bit arithmetic where it is safe; on CUDA only."""
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
@@ -106,16 +110,25 @@ def learning_rate_at(step: int, total: int, options: TrainingOptions) -> float:
 
 
 class Run:
-    """A training run with its state in one folder."""
+    """A training run with its state in one folder; the model moves to the device and stays."""
 
-    def __init__(self, task: Task, options: TrainingOptions, folder: Path) -> None:
-        self.task, self.options, self.folder = task, options, folder
+    def __init__(
+        self,
+        task: Task,
+        options: TrainingOptions,
+        folder: Path,
+        device: torch.device = CPU,
+    ) -> None:
+        self.task, self.options, self.folder, self.device = task, options, folder, device
+        task.model.to(device)
         self.step = 0
         self._saved = 0.0
         self.total = options.epochs * task.steps_per_epoch()
         self.rates, self.optimiser = _build_optimiser(task, options)
         self.trained = {n: p for n, p in task.model.named_parameters() if p.requires_grad}
         self.averages = {n: p.detach().clone() for n, p in self.trained.items()}
+        self.mixed = options.mixed_precision and device.type == "cuda"
+        self.scaler = torch.amp.GradScaler("cuda", enabled=self.mixed)
 
     def train(self, progress: Progress | None = None) -> list[dict[str, Any]]:
         """Train to the end, from the last checkpoint if there is one; returns the history."""
@@ -163,7 +176,8 @@ class Run:
         rate = learning_rate_at(self.step, self.total, self.options)
         for group, factor in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
-        loss = self.task.loss(batch)
+        with torch.autocast("cuda", torch.float16) if self.mixed else nullcontext():
+            loss = self.task.loss(move(batch, self.device))
         value = float(loss.detach())
         if value != value or value in (float("inf"), float("-inf")):
             raise ModelError(
@@ -171,9 +185,12 @@ class Run:
                 "lower the learning rate and start again from an empty folder"
             )
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        # Without mixed precision the scaler hands everything through.
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        self.scaler.unscale_(self.optimiser)
         nn.utils.clip_grad_norm_(self.trained.values(), self.options.clip_norm)
-        self.optimiser.step()
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
         self.step += 1
         if decay := self.options.average:
             decay = min(decay, self.step / (self.step + 10))  # short runs forget their start too
@@ -191,13 +208,17 @@ class Run:
             for key, value in state.items():
                 tensors[f"optimiser.{key}.{names[id(parameter)]}"] = value
         tensors["random"] = torch.get_rng_state()
+        if (random := _random_of(self.device)) is not None:
+            tensors["random_of_device"] = random.get_rng_state()
         header = {
             "step": str(self.step),
+            "scaler": json.dumps(self.scaler.state_dict()),
             "options": json.dumps(asdict(self.options)),
             "history": json.dumps(list(history)),
         }
         with replacing(self.folder / CHECKPOINT) as temporary:
-            save_file({n: t.clone().contiguous() for n, t in tensors.items()}, temporary, header)
+            copies = {n: t.to("cpu", copy=True).contiguous() for n, t in tensors.items()}
+            save_file(copies, temporary, header)
         lines = "".join(json.dumps(entry) + "\n" for entry in history)
         with replacing(self.folder / HISTORY) as temporary:
             temporary.write_text(lines)
@@ -219,22 +240,33 @@ class Run:
             )
 
         def part(prefix: str) -> dict[str, Tensor]:
-            return {n[len(prefix) :]: t for n, t in tensors.items() if n.startswith(prefix)}
+            own = {n[len(prefix) :]: t for n, t in tensors.items() if n.startswith(prefix)}
+            return {name: tensor.to(self.device) for name, tensor in own.items()}
 
         self.task.model.load_state_dict(part("model."))
         self.averages = part("average.")
         for name, parameter in self.trained.items():
             state = {
-                key: tensors[f"optimiser.{key}.{name}"]
+                # The optimiser counts steps in main memory, wherever the parameter is.
+                key: tensors[f"optimiser.{key}.{name}"].to("cpu" if key == "step" else self.device)
                 for key in ("step", "exp_avg", "exp_avg_sq")
                 if f"optimiser.{key}.{name}" in tensors
             }
             if state:
                 self.optimiser.state[parameter] = state
+        self.scaler.load_state_dict(json.loads(header.get("scaler", "{}")))
         torch.set_rng_state(tensors["random"])
+        random = _random_of(self.device)
+        if random is not None and "random_of_device" in tensors:
+            random.set_rng_state(tensors["random_of_device"])
         self.step = int(header["step"])
         history: list[dict[str, Any]] = json.loads(header["history"])
         return history
+
+
+def _random_of(device: torch.device) -> Any:
+    """The module that keeps the device's own random state; None for the CPU."""
+    return {"cuda": torch.cuda, "mps": torch.mps}.get(device.type)
 
 
 class _Swapped:
@@ -252,7 +284,9 @@ class _Swapped:
     @torch.no_grad()
     def _swap(self) -> None:
         for name, parameter in self.parameters.items():
-            parameter.data, self.values[name] = self.values[name], parameter.data
+            before = parameter.detach().clone()
+            parameter.copy_(self.values[name])
+            self.values[name].copy_(before)
 
 
 def _build_optimiser(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from densevidcap.config import read_recipe
+from densevidcap.config import StreamsConfig, read_recipe
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling
@@ -22,12 +22,15 @@ from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS, hash_file
 from densevidcap.models.captioner import CaptionModel, CaptionModelOptions, warm_start
 from densevidcap.models.category import CategoryClassifier, CategoryTask, mark_category
+from densevidcap.models.device import device_of, move
 from densevidcap.models.streams import (
     ClipView,
     Row,
-    StreamOptions,
     Streams,
+    StreamSizes,
+    check_streams,
     make_streams,
+    size_streams,
     spread_evenly,
 )
 from densevidcap.regions.association import LEFT_OUT
@@ -152,7 +155,7 @@ class SentenceTask:
 
     def _collate(self, pairs: Sequence[Pair], random: np.random.Generator | None) -> Batch:
         rows = [Row(self.views[p.clip], p.sequence, self._draw(p.clip, random)) for p in pairs]
-        words = [torch.tensor(pair.words) for pair in pairs]
+        words = [torch.tensor(pair.words, device="cpu") for pair in pairs]
         padded = pad_sequence(words, batch_first=True, padding_value=Vocabulary.PAD)
         return Batch(self._make(rows), padded)
 
@@ -183,6 +186,7 @@ class SentenceTask:
         total, words = 0.0, 0
         for start in range(0, len(self.held_out), self.options.batch):
             batch = self._collate(self.held_out[start : start + self.options.batch], None)
+            batch = move(batch, device_of(self.model))
             count = int((batch.sentences[:, 1:] != Vocabulary.PAD).sum())
             total += float(self.model.loss(batch.streams, batch.sentences)) * count
             words += count
@@ -204,7 +208,7 @@ class SentencesRecipe:
     """All that decides what a training run gives, beside its data and the words it builds on."""
 
     sampling: Sampling
-    streams: StreamOptions
+    streams: StreamsConfig
     captioner: CaptionModelOptions
     library: ViewOptions
     sentences: SentenceOptions
@@ -229,6 +233,7 @@ class SentencesFit(ViewedCorpus):
         initial: Path | None = None,
     ) -> None:
         """`initial` is a captioner of the same sizes to start from."""
+        check_streams(recipe.streams)
         library = recipe.library
         super().__init__(
             manifest,
@@ -240,6 +245,7 @@ class SentencesFit(ViewedCorpus):
             out,
         )
         self.recipe, self.initial = recipe, initial
+        self.streams = (*recipe.streams.frame_level, *recipe.streams.clip_level)
         if initial is not None:
             self.data["initial"] = hash_file(initial / WEIGHTS)
         claim_folder(out, self.data, asdict(recipe))
@@ -288,16 +294,16 @@ class SentencesFit(ViewedCorpus):
     def _size_streams(self, classifier: CategoryClassifier | None) -> CaptionModelOptions:
         """The recipe's streams with their widths; without categories, that stream is left out."""
         streams = self.recipe.streams
-        widths = dict.fromkeys(("words", "special_words", "clip_words"), self._words)
-        widths["category"] = len(classifier.categories) if classifier else 0
-        absent = () if classifier else ("category",)
-        whole = [name for name in streams.whole if name not in absent]
-        features = self.words.encoder.channels
+        categories = len(classifier.categories) if classifier else 0
+        eyes = self.words.encoder
+        sizes = StreamSizes(eyes.channels, self._words, categories, eyes.frame_channels)
+        frames, whole = size_streams(streams, sizes)
+        known = {*frames, *whole}
         return replace(
             self.recipe.captioner,
-            stream_dropout={n: share for n, share in streams.dropout.items() if n not in absent},
-            frame_streams=dict.fromkeys(streams.frames, features),
-            whole_streams={name: widths.get(name, features) for name in whole},
+            stream_dropout={n: share for n, share in streams.dropout.items() if n in known},
+            frame_streams=frames,
+            whole_streams=whole,
         )
 
     def _view(self, record: ClipRecord, classifier: CategoryClassifier | None) -> ClipView:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
 from densevidcap.model_folder import WEIGHTS, hash_file, write_json
 from densevidcap.models.streams import ClipView, view_clip
-from densevidcap.models.word_detector import LexicalFCN
+from densevidcap.models.word_detector import LexicalFCN, RegionEncoder
 from densevidcap.regions import (
     CaptionedClip,
     WeightStep,
@@ -41,7 +41,12 @@ from densevidcap.regions import (
 from densevidcap.regions.association import Matches
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.regions.words import CONTENT
-from densevidcap.train.feature_cache import FeatureCache, cache_features
+from densevidcap.train.feature_cache import (
+    FeatureCache,
+    cache_features,
+    cache_streams,
+    read_extracted,
+)
 from densevidcap.train.run import HELD_OUT, alone, find_latecomers
 from densevidcap.types import FloatArray
 
@@ -80,10 +85,14 @@ class ViewCache:
         ids: Sequence[str],
         cache: FeatureCache,
         association: AssociationConfig,
+        encoder: RegionEncoder,
     ) -> None:
         self._arrays, self._cache, self._association = arrays, cache, association
+        self._encoder = encoder
         # Once for all views: every map of the file holds one of the process' open files.
         self._features = cache.all
+        self.extracted: Mapping[str, FeatureCache] = {}
+        """Streams that were read from the clips themselves, by name."""
         self._index = {clip: index for index, clip in enumerate(ids)}
         self._sentences = np.concatenate([[0], np.cumsum(arrays["sentences"])])
 
@@ -93,12 +102,16 @@ class ViewCache:
     def view(self, clip: str, category: FloatArray | None = None) -> ClipView:
         index, rows = self._index[clip], self._cache.rows(clip)
         arrays = self._arrays
+        observed: FloatArray = self._features[rows.start : rows.stop]  # type: ignore[assignment]
+        features, frame_vectors = self._encoder.split(observed)
         return ClipView(
-            self._features[rows.start : rows.stop],  # type: ignore[arg-type]
+            features,
             arrays["paths"][index, :, : len(rows)],  # type: ignore[arg-type]
             arrays["sequence_words"][index],
             arrays["clip_words"][index],
             category,
+            frame_vectors,
+            read_extracted(self.extracted, clip),
         )
 
     def pair(self, clip: str) -> IndexArray:
@@ -193,7 +206,7 @@ def open_view_cache(
         with replacing(path) as temporary:
             save_file(arrays, temporary)
     try:
-        return ViewCache(load_file(path), ids, cache, association)
+        return ViewCache(load_file(path), ids, cache, association, model.encoder)
     except SafetensorError:
         raise CorpusError(f"{path}: damaged; remove it to compute it again") from None
 
@@ -256,6 +269,9 @@ def _name(
 class ViewedCorpus:
     """Clips with captions, and after `read_clips` the library of their views."""
 
+    streams: tuple[str, ...] = ()
+    """Those that are needed; of them, what must be read from the clips themselves is."""
+
     def __init__(
         self,
         manifest: Path,
@@ -311,6 +327,9 @@ class ViewedCorpus:
             self._association,
             self._lexicon_size,
             viewed,
+        )
+        self.library.extracted = cache_streams(
+            self.clips, self.streams, features, cache, self._sampling
         )
         return left_out
 

@@ -10,23 +10,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from densevidcap.config import read_recipe
+from densevidcap.config import EyesConfig, WordsConfig, read_recipe
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.detection import average_precision, detect
 from densevidcap.model_folder import WEIGHTS, hash_file
-from densevidcap.models.backbones.weights import (
-    PACKAGES,
-    load_imagenet,
-    load_weights,
-    read_weights,
-)
+from densevidcap.models.backbones.weights import load_imagenet, load_weights, read_weights
+from densevidcap.models.device import device_of
 from densevidcap.models.losses import mil_loss, mimll_loss, mll_loss
-from densevidcap.models.word_detector import EncoderOptions, HeadOptions, LexicalFCN
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.regions.words import score_clip
 from densevidcap.train.feature_cache import FeatureCache, cache_features, gather
 from densevidcap.train.loop import Progress, Run, TrainingOptions
@@ -120,7 +116,7 @@ class WordTask:
         counts = [len(self.cache.rows(clip)) for clip in self.clips]
         drawn = self.options.frames or max(counts)
         frames = sum(min(count, drawn) for count in counts) / len(counts)
-        regions = len(self.model.encoder.options.grid)
+        regions = len(self.model.encoder.grid)
         instances = {"mll": 1.0}.get(self.options.paradigm, regions)
         if self.options.bag == "clip" and self.options.paradigm != "mll":
             instances *= frames
@@ -148,41 +144,32 @@ class WordTask:
     def regions(self, cached: Tensor) -> Tensor:
         """Region features (N, R, D) from what the cache holds."""
         if not self.options.tuned:
-            return cached
-        side = round(cached.shape[1] ** 0.5)
-        cells = cached.transpose(1, 2).reshape(len(cached), -1, side, side)
-        if self.model.training and torch.rand(()) < 0.5:
-            cells = cells.flip(3)  # a mirrored frame, near enough: its words stay the same
-        return self.model.encoder.finish(cells, self.first_tuned)
+            return self.model.encoder.split(cached)[0]
+        backbone = self.model.encoder.backbone
+        x = backbone.from_cells(cached)
+        if self.model.training and torch.rand((), device="cpu") < 0.5:
+            x = backbone.mirror(x)  # its words stay the same
+        return self.model.encoder.finish(x, self.first_tuned)
 
     def loss(self, batch: Batch) -> Tensor:
         """Eq. 1: summed over words, averaged over clips, however many frames each has."""
-        self._keep_norms()
         features, owners, labels = self.regions(batch.features), batch.owners, batch.labels
         shares = 1 / torch.bincount(owners).float()[owners]
         if self.options.paradigm == "mll":
-            losses = mll_loss(self.model.head(features.mean(dim=1)), labels[owners])
+            losses = mll_loss(self.model.head(features.mean(dim=1)).float(), labels[owners])
             return (losses.sum(dim=1) * shares).sum() / len(labels)
         loss = mil_loss if self.options.paradigm == "mil" else mimll_loss
-        logits = self.model.head(features)
+        logits = self.model.head(features).float()
         if self.options.bag == "clip":
             return loss(logits, owners, labels).sum(dim=1).mean()
-        frames = torch.arange(len(owners))
+        frames = torch.arange(len(owners), device=owners.device)
         losses = loss(logits, frames, labels[owners])
         return (losses.sum(dim=1) * shares).sum() / len(labels)
 
-    def _keep_norms(self) -> None:
-        """Batch norms keep ImageNet's statistics: a batch of few clips has none to offer."""
-        for module in self.model.encoder.modules():
-            if isinstance(module, nn.BatchNorm2d):
-                module.eval()
-
     def lr_multipliers(self) -> dict[str, float]:
-        factors = {"encoder.": 0.0}
-        for stage in self.model.encoder.backbone.stages()[self.first_tuned :]:
-            for module in stage.modules:
-                factors[f"encoder.backbone.{module}."] = self.options.tuned_rate
-        return factors
+        tuned = self.model.encoder.backbone.names_from(self.first_tuned)
+        rates = {f"encoder.backbone.{name}": self.options.tuned_rate for name in tuned}
+        return {"encoder.": 0.0, **rates}
 
     @torch.inference_mode()
     def score(self, clips: Sequence[str]) -> tuple[FloatArray, FloatArray]:
@@ -196,11 +183,11 @@ class WordTask:
         shown, most = [], []
         for clip in clips:
             features, _ = gather(self.cache, [self.cache.rows(clip)])
-            regions = self.regions(features)
-            probabilities = torch.sigmoid(self.model.head(regions)).numpy()
+            regions = self.regions(features.to(device_of(self.model)))
+            probabilities = torch.sigmoid(self.model.head(regions)).cpu().numpy()
             if self.options.paradigm == "mll":
                 whole = regions.mean(dim=1, keepdim=True)
-                shown.append(score_clip(torch.sigmoid(self.model.head(whole)).numpy()))
+                shown.append(score_clip(torch.sigmoid(self.model.head(whole)).cpu().numpy()))
             else:
                 shown.append(score_clip(probabilities))
             most.append(probabilities.max(axis=(0, 1)))
@@ -266,8 +253,8 @@ class WordsRecipe:
 
     sampling: Sampling
     start: StartOptions
-    encoder: EncoderOptions
-    head: HeadOptions
+    encoder: EyesConfig
+    head: WordsConfig
     words: WordOptions
     training: TrainingOptions
     about: AboutOptions
@@ -357,17 +344,16 @@ class WordsFit:
 
 def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
     """Load the encoder's initial weights; returns their origin and licence for the card."""
-    backbone, name = model.encoder.backbone, model.encoder.options.backbone
+    backbone = model.encoder.backbone
     if weights == "imagenet":
-        load_imagenet(backbone, name)
-        package = PACKAGES[name]
+        package = load_imagenet(backbone)
         return {"weights": package.distribution, "licence": package.licence}
     path = Path(weights)
     if path.is_dir():
-        encoder = LexicalFCN.load(path).encoder
-        if encoder.options.backbone != name:
-            raise ModelError(f"{path}: its backbone is {encoder.options.backbone}, not {name}")
-        backbone.load_state_dict(encoder.backbone.state_dict())
+        known = LexicalFCN.load(path).encoder.backbone
+        if known.name != backbone.name:
+            raise ModelError(f"{path}: its backbone is {known.name}, not {backbone.name}")
+        backbone.load_state_dict(known.state_dict())
         return describe_start(path)
     load_weights(backbone, read_weights(path), weights)
     return {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}

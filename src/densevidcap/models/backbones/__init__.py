@@ -1,27 +1,26 @@
-"""The ImageNet networks that a Lexical-FCN can stand on, by name."""
+"""The networks that look at frames, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from importlib import import_module
 
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones.backbone import Backbone
-from densevidcap.models.backbones.efficientnet_lite import EfficientNetLite
-from densevidcap.models.backbones.resnet import ResNet50
-from densevidcap.models.backbones.vgg import VGG16
 
-BACKBONES: dict[str, Callable[[], Backbone]] = {
-    "lite0": partial(EfficientNetLite, "lite0"),
-    "lite1": partial(EfficientNetLite, "lite1"),
-    "lite2": partial(EfficientNetLite, "lite2"),
-    "resnet50": ResNet50,
-    "vgg16": VGG16,
+BACKBONES: dict[str, str] = {
+    "lite0": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
+    "lite1": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
+    "lite2": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
+    "resnet50": "densevidcap.models.backbones.resnet:ResNet50",
+    "vgg16": "densevidcap.models.backbones.vgg:VGG16",
 }
+"""Name to module and class, which is made from the name. A new backbone is a file and a line."""
 
 
 def build_backbone(name: str) -> Backbone:
-    """A network of that name with random weights."""
+    """A network of that name with random weights; only its own module is imported."""
     if name not in BACKBONES:
         raise ModelError(f"no backbone named '{name}': choose one of {', '.join(BACKBONES)}")
-    return BACKBONES[name]()
+    module, _, kind = BACKBONES[name].partition(":")
+    backbone: Backbone = getattr(import_module(module), kind)(name)
+    return backbone

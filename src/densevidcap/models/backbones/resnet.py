@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from densevidcap.models.backbones.backbone import Backbone, Stage, normalise
+from densevidcap.models.backbones.backbone import ConvBackbone, Stage, normalise
 
 LAYERS = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 """(width, blocks, stride) of layer1 to layer4."""
@@ -39,13 +39,14 @@ class Bottleneck(nn.Module):
         return F.relu(self.bn3(self.conv3(y)) + self.downsample(x))
 
 
-class ResNet50(Backbone):
-    """Frames (B, 3, H, W) with values 0 to 255 to a map (B, 2048, H/32, W/32)."""
+class ResNet50(ConvBackbone):
+    """Maps of 2048 channels."""
 
     channels = 2048
+    may_lack = ("fc.",)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self.conv1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
         inputs = 64
@@ -67,7 +68,3 @@ class ResNet50(Backbone):
     def _begin(self, frames: Tensor) -> Tensor:
         x = F.relu(self.bn1(self.conv1(normalise(frames))))
         return F.max_pool2d(x, 3, 2, 1)
-
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.fc(features)
-        return logits

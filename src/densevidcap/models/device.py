@@ -1,0 +1,45 @@
+"""Where networks run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from densevidcap.errors import ModelError
+
+
+def resolve_device(name: str) -> torch.device:
+    """Of `auto`, `cpu`, `cuda` (`cuda:1`, …) or `mps`; one that is not there is refused."""
+    there = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        return torch.device(next(kind for kind, found in there.items() if found))
+    kind, _, number = name.partition(":")
+    if kind not in there or (number and not number.isdigit()):
+        raise ModelError(f"no device '{name}': choose one of auto, {', '.join(sorted(there))}")
+    if not there[kind] or int(number or 0) >= max(1, torch.cuda.device_count()):
+        raise ModelError(f"torch finds no {name} on this machine: set device to auto or cpu")
+    return torch.device(name)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where its parameters are."""
+    return next(model.parameters()).device
+
+
+def widest_float(device: torch.device) -> torch.dtype:
+    """For sums of many logarithms; mps has no 64 bits."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def move(batch: Any, device: torch.device) -> Any:
+    """A tensor, what can be moved like one, or a tuple of such, to the device."""
+    if isinstance(batch, tuple):
+        parts = [move(part, device) for part in batch]
+        return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
+    return batch.to(device) if hasattr(batch, "to") else batch
