@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -95,6 +95,13 @@ class FeatureCache:
             # Others may have added clips since it was opened.
             self._read()
             yield
+
+    def open_for(self, records: Sequence[ClipRecord]) -> AbstractContextManager[None]:
+        """`filling`, unless all of these are there.
+
+        A whole cache is only read, which many may do at once, also where nothing can be written.
+        """
+        return nullcontext() if all(r.id in self for r in records) else self.filling()
 
     def append(
         self, clip: str, times: TimeArray, features: FloatArray, origin: str | None = None
@@ -196,7 +203,6 @@ def cache_features(
     """
     records = list(records)
     cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
-    whole = all(record.id in cache for record in records)
     fast = FastEncoder(encoder)
     failures: dict[str, str] = {}
 
@@ -205,8 +211,7 @@ def cache_features(
             raise ClipError(f"{record.id}: its manifest line names no source")
         return open_clip(record.source).sample(sampling, encoder.size)
 
-    # A whole cache is only read, which many may do at once, also where nothing can be written.
-    with nullcontext() if whole else cache.filling(), ThreadPoolExecutor(1) as reader:
+    with cache.open_for(records), ThreadPoolExecutor(1) as reader:
         missing = []
         for record in records:
             if record.id in cache:
@@ -234,7 +239,7 @@ def cache_features(
 
 
 def cache_streams(
-    records: Iterable[ClipRecord],
+    records: Sequence[ClipRecord],
     names: Iterable[str],
     features: FeatureCache,
     folder: Path,
@@ -250,20 +255,21 @@ def cache_streams(
         depends_on = json.dumps([stream.identify(), asdict(sampling)])
         digest = hashlib.sha256(depends_on.encode()).hexdigest()[:12]
         cache = caches[name] = FeatureCache(folder / f"{name}-{digest}")
-        for record in records:
-            origin = describe_origin(record.source)
-            if record.id in cache:
-                cache.check_origin(record.id, origin)
-                continue
-            if record.source is None:
-                raise ClipError(f"{record.id}: its manifest line names no source")
-            clip = open_clip(record.source)
-            times = features.times(record.id)
-            values = stream.extract(clip, times, (0.0, end_of(clip.times())))
-            rows = np.zeros((0, stream.features), np.float32)
-            rows = rows if values is None else values.reshape(-1, stream.features)
-            own = times if stream.level == "frame" else times[:1]
-            cache.append(record.id, own[: len(rows)], rows[:, None], origin)
+        with cache.open_for(records):
+            for record in records:
+                origin = describe_origin(record.source)
+                if record.id in cache:
+                    cache.check_origin(record.id, origin)
+                    continue
+                if record.source is None:
+                    raise ClipError(f"{record.id}: its manifest line names no source")
+                clip = open_clip(record.source)
+                times = features.times(record.id)
+                values = stream.extract(clip, times, (0.0, end_of(clip.times())))
+                rows = np.zeros((0, stream.features), np.float32)
+                rows = rows if values is None else values.reshape(-1, stream.features)
+                own = times if stream.level == "frame" else times[:1]
+                cache.append(record.id, own[: len(rows)], rows[:, None], origin)
     return caches
 
 
