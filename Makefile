@@ -35,7 +35,7 @@ studio: $(STAMP)
 
 # For the tests of the studio's page; where there is no apt-get, install chromium by hand.
 browser:
-	command -v chromium chromium-browser > /dev/null || { apt-get update -qq && apt-get install -qqy chromium > /dev/null; }
+	command -v chromium > /dev/null || command -v chromium-browser > /dev/null || { apt-get update -qq && apt-get install -qqy chromium > /dev/null; }
 
 # Its last lines say what was not run, and how to run it.
 test: $(STAMP)

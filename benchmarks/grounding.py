@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Column, Table
 
-from densevidcap.config import EyesConfig, WordsConfig
+from densevidcap.config import EyesConfig, WordsConfig, WordTrainingConfig
 from densevidcap.data.lexicon import Lexicon, build_lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
@@ -40,8 +41,8 @@ from densevidcap.examples.words import (
 from densevidcap.models.backbones.weights import load_imagenet
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache, cache_features
-from densevidcap.train.loop import Run, TrainingOptions
-from densevidcap.train.words import Paradigm, WordOptions, WordTask
+from densevidcap.train.loop import TrainingLoop
+from densevidcap.train.words import WordTask
 from densevidcap.types import FrameGrid
 
 WORLD = World(size=320, frames=6)
@@ -49,9 +50,11 @@ CLIPS = 300
 SAMPLING = Sampling(frames=4)
 WINDOWS = ((7, 1), (4, 2), (2, 2))
 """(window, stride) in cells of the 10x10 map: the paper's, ours, and smaller than the things."""
-PARADIGMS: dict[Paradigm, str] = {"mimll": "regions (MIMLL)", "mll": "frames (MLL)"}
+PARADIGMS = {"mimll": "regions (MIMLL)", "mll": "frames (MLL)"}
 BACKBONE, HEAD = "lite0", WordsConfig(hidden=256, dropout=0.3)
-TRAINING = TrainingOptions(epochs=30, learning_rate=2e-3, average=0.95)
+TRAINING = WordTrainingConfig(
+    batch=16, frames_per_clip=0, epochs=30, learning_rate=2e-3, average=0.95
+)
 SORTS = {
     "kind": {word for words in KIND_WORDS.values() for word in words},
     "colour": {word for words in COLOUR_WORDS.values() for word in words},
@@ -99,8 +102,9 @@ def compare(records: Sequence[ClipRecord], folder: Path) -> None:
         pooled = pool(cells, captions, model, folder / f"{window}-{stride}")
         for paradigm, label in PARADIGMS.items():
             model = make_model(lexicon, window, stride)
-            task = WordTask(model, pooled, trained, [], WordOptions(paradigm, batch=16, frames=0))
-            Run(task, TRAINING, folder / f"{window}-{stride}-{paradigm}").train()
+            options = replace(TRAINING, paradigm=paradigm)  # type: ignore[arg-type]
+            task = WordTask(model, pooled, trained, [], options)
+            TrainingLoop(task, options, folder / f"{window}-{stride}-{paradigm}").train()
             found = point_all(model, pooled, unseen)
             table.add_row(f"{window}/{stride}", label, *average(found, "right"))
             table.add_row("", "  absent words", *average(found, "absent"), style="dim")
@@ -137,10 +141,11 @@ def pool(
     encoder = model.encoder
     pooled = FeatureCache(folder)
     end = len(encoder.backbone.stages())
-    for clip in clips:
-        x = encoder.backbone.from_cells(torch.from_numpy(cells.features(clip)))
-        regions = encoder.finish(x, end)
-        pooled.append(clip, cells.times(clip), regions.numpy())
+    with pooled.filling():
+        for clip in clips:
+            x = encoder.backbone.from_cells(torch.from_numpy(cells.features(clip)))
+            regions = encoder.finish(x, end)
+            pooled.append(clip, cells.times(clip), regions.numpy())
     return pooled
 
 

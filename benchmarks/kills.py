@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 import av
 from tests.data.made_clips import tone, write_video
 from tests.pipeline.small_model import write_model
-from tests.train.tiny_recipe import write_recipe, write_table
+from tests.train.tiny_config import write_config, write_table
 
 from densevidcap.files import WORKSPACE
 from densevidcap.model_folder import WEIGHTS
@@ -30,6 +30,8 @@ KILLS = 50
 """Of each verb."""
 CLIPS = 8
 SEED = 0
+END = re.compile(r"done before|[\d,]+ words|epoch \d+, step .+|of [\d,]+ held-out clips")
+"""What is told when a stage of training is done."""
 
 
 def run(*verbs: str) -> None:
@@ -117,10 +119,10 @@ def kill_captioning(folder: Path, moments: random.Random) -> None:
 def kill_training(folder: Path, moments: random.Random) -> None:
     """Again and again in one folder, until it is done; then in the next."""
     table = write_table(folder)
-    recipe = write_recipe(folder / "recipe")
+    config = write_config(folder / "tiny.toml")
 
     def train(out: Path, seconds: float | None = None) -> Told:
-        return Told(["train", table, "--recipe", recipe, "--from", "none", "--out", out], seconds)
+        return Told(["train", table, "--config", config, "--from", "none", "--out", out], seconds)
 
     undisturbed = train(folder / "undisturbed")
     expected = read_weights(folder / "undisturbed")
@@ -130,12 +132,13 @@ def kill_training(folder: Path, moments: random.Random) -> None:
         seconds = moments.uniform(0, undisturbed.seconds) if kills < KILLS else None
         out = folder / f"killed-{finished}"
         told = train(out, seconds)
-        ends = dict(re.findall(r"^(\d of \d, [^:]+): (?!epoch)(.+)", told.errors, re.MULTILINE))
+        lines = re.findall(r"^(\d of \d, [^:]+): (.+)", told.errors, re.MULTILINE)
         # A stage that was reported done is not begun again.
-        again = {stage for stage in done & ends.keys() if ends[stage] != "done before"}
+        again = {stage for stage, line in lines if stage in done and line != "done before"}
         assert not again, again
-        reported += len(ends.keys() - done)
-        done |= ends.keys()
+        ends = {stage for stage, line in lines if END.fullmatch(line)}
+        reported += len(ends - done)
+        done |= ends
         if told.was_killed:
             kills += 1
         else:

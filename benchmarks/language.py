@@ -10,14 +10,15 @@ import numpy as np
 import torch
 
 from benchmarks.regions import measure
+from densevidcap.config import CaptionerConfig, DecodingConfig
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.generate import BeamOptions, search
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.decoding.generate import search
+from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.decoders import State
 from densevidcap.models.streams import Streams
 
-SEQUENCES, FRAMES, WORDS = 10, 8, 8000
-OPTIONS = BeamOptions(width=5, max_length=20, no_repeat_ngram=0)
+SEQUENCES, FRAMES, WORDS, FEATURES = 10, 8, 8000, 1280
+BEAMS = DecodingConfig(beam=5, max_length=20, no_repeat_ngram=0)
 ROUNDS = 5
 
 
@@ -29,8 +30,8 @@ def run() -> None:
     rounds = [[measure(partial(way, captioner, streams)) for way in ways] for _ in range(ROUNDS)]
     seconds = np.min(rounds, axis=0)
     print(
-        f"{SEQUENCES} sequences of {FRAMES} frames, beam {OPTIONS.width}, {OPTIONS.max_length} "
-        f"words of {WORDS:,}, bi-directional S2VT with {captioner.options.hidden} units:"
+        f"{SEQUENCES} sequences of {FRAMES} frames, beam {BEAMS.beam}, {BEAMS.max_length} "
+        f"words of {WORDS:,}, bi-directional S2VT with {captioner.config.hidden} units:"
     )
     for way, (elapsed, of_cpu) in zip(ways, seconds, strict=True):
         name, times = way.__name__.replace("_", " "), elapsed / seconds[0, 0]
@@ -43,19 +44,19 @@ def make_captioner() -> CaptionModel:
     vocabulary = Vocabulary(
         f"word{number}" for number in range(WORDS - len(Vocabulary.SPECIAL_TOKENS))
     )
-    captioner = CaptionModel(vocabulary, CaptionModelOptions())
+    captioner = CaptionModel(vocabulary, CaptionerConfig(), StreamWidths({"regions": FEATURES}))
     # Words that differ clearly, lest rounding decides between equals.
     torch.nn.init.normal_(captioner.words.weight, std=0.3)
     return captioner.eval()
 
 
 def make_streams() -> Streams:
-    regions = torch.rand(SEQUENCES, FRAMES, CaptionModelOptions().frame_streams["regions"])
+    regions = torch.rand(SEQUENCES, FRAMES, FEATURES)
     return Streams({"regions": regions}, {}, torch.full((SEQUENCES,), FRAMES))
 
 
 def search_at_once(captioner: CaptionModel, streams: Streams) -> list[list[tuple[int, ...]]]:
-    return [[one.words for one in found] for found in search(captioner, streams, OPTIONS)]
+    return [[one.ids for one in found] for found in search(captioner, streams, BEAMS)]
 
 
 def search_by_sequence(captioner: CaptionModel, streams: Streams) -> list[list[tuple[int, ...]]]:
@@ -77,9 +78,9 @@ def search_by_beam(captioner: CaptionModel, streams: Streams) -> list[list[tuple
     for row in range(SEQUENCES):
         state = captioner.encode(streams.select(slice(row, row + 1)))
         beams = [Beam(0.0, 0.0, (Vocabulary.BOS,), state)]
-        for _ in range(OPTIONS.max_length + 1):
+        for _ in range(BEAMS.max_length + 1):
             candidates = [longer for beam in beams for longer in extend(captioner, beam)]
-            beams = sorted(candidates, key=lambda beam: -beam.score)[: OPTIONS.width]
+            beams = sorted(candidates, key=lambda beam: -beam.score)[: BEAMS.beam]
         found.append([beam.words[1:-1] for beam in beams])
     return found
 
@@ -91,10 +92,10 @@ def extend(captioner: CaptionModel, beam: Beam) -> Iterator[Beam]:
         yield beam
         return
     log_probabilities, state = captioner.step(beam.state, torch.tensor([last]))
-    allowed = torch.full((WORDS,), length <= OPTIONS.max_length)
+    allowed = torch.full((WORDS,), length <= BEAMS.max_length)
     allowed[[Vocabulary.PAD, Vocabulary.BOS, Vocabulary.UNK]] = False
     allowed[Vocabulary.EOS] = length > 1
-    best = log_probabilities[0].where(allowed, -torch.inf).topk(OPTIONS.width)
+    best = log_probabilities[0].where(allowed, -torch.inf).topk(BEAMS.beam)
     for log_probability, word in zip(best.values.tolist(), best.indices.tolist(), strict=True):
         total = beam.total + log_probability
-        yield Beam(total / length**OPTIONS.length_penalty, total, (*beam.words, word), state)
+        yield Beam(total / length**BEAMS.length_penalty, total, (*beam.words, word), state)

@@ -16,7 +16,7 @@ import click
 import numpy as np
 import torch
 
-from densevidcap.config import EyesConfig, WordsConfig
+from densevidcap.config import EyesConfig, WordsConfig, WordTrainingConfig
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
@@ -25,12 +25,16 @@ from densevidcap.model_folder import write_json
 from densevidcap.models.backbones.weights import load_imagenet
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache, cache_features, gather
-from densevidcap.train.loop import Run, TrainingOptions
-from densevidcap.train.words import WordOptions, WordTask
+from densevidcap.train.loop import TrainingLoop
+from densevidcap.train.words import WordTask
 
-Variant = tuple[EyesConfig, WordsConfig, WordOptions]
+Variant = tuple[EyesConfig, WordsConfig, WordTrainingConfig]
 
-BASE: Variant = (EyesConfig(), WordsConfig(), WordOptions(frames=2))
+BASE: Variant = (
+    EyesConfig(),
+    WordsConfig(),
+    WordTrainingConfig(frames_per_clip=2, average=0.98),
+)
 
 
 def vary(
@@ -81,7 +85,6 @@ def describe_regions(task: WordTask) -> dict[str, float]:
 
 def run_variant(
     variant: Variant,
-    training: TrainingOptions,
     records: dict[str, list[ClipRecord]],
     lexicon: Lexicon,
     cache_folder: Path,
@@ -103,17 +106,17 @@ def run_variant(
         raise SystemExit("\n".join(failures.values()))
     task = WordTask(model, cache, records["train"], records["validate"], words)
     started = time.monotonic()
-    Run(task, training, folder).train()
+    TrainingLoop(task, words, folder).train()
     _, most = task.score(task.held_out)
     strict = detect(most, task.held_out_labels)
-    figures = task.validate() | describe_regions(task)
-    figures |= {
+    metrics = task.validate() | describe_regions(task)
+    metrics |= {
         "region_precision": 100 * strict.precision,
         "region_recall": 100 * strict.recall,
         "minutes": (time.monotonic() - started) / 60,
     }
-    model.save(folder, {"metrics": figures})
-    return figures
+    model.save(folder, {"metrics": metrics})
+    return metrics
 
 
 @click.command()
@@ -143,15 +146,14 @@ def main(
             records[record.split].append(record)
     words = Lexicon.load(lexicon)
     for name in only or VARIANTS:
-        training = TrainingOptions(
-            epochs=epochs * EPOCHS.get(name, 1), learning_rate=rate, average=0.98
-        )
+        encoder, head, options = VARIANTS[name]
+        options = replace(options, epochs=epochs * EPOCHS.get(name, 1), learning_rate=rate)
         folder = out / name.replace(" ", "-").replace(",", "").replace(".", "")
         results = folder / "figures.json"
         if not results.exists():
             torch.manual_seed(0)
-            figures = run_variant(VARIANTS[name], training, records, words, cache, folder)
-            write_json(results, figures)
+            variant = (encoder, head, options)
+            write_json(results, run_variant(variant, records, words, cache, folder))
         print(name, json.loads(results.read_text()), flush=True)
 
 

@@ -19,12 +19,12 @@ from rich.progress import track
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.decoding.select import ChoiceOptions
+from densevidcap.decoding.select import choose
 from densevidcap.pipeline.analysis import Segment
 from densevidcap.pipeline.captioner import DenseCaptioner
-from densevidcap.pipeline.captions import choose_from, find_evidence
+from densevidcap.pipeline.captions import find_evidence
 from densevidcap.train.feature_cache import cache_features
-from densevidcap.train.run import HELD_OUT
+from densevidcap.train.stage import HELD_OUT
 
 LEVELS = (0.05, 0.1, 0.2)
 """Probabilities from which on a word has evidence."""
@@ -50,8 +50,9 @@ def main(manifest: Path, model: Path | None, cache: Path, threads: int) -> None:
     if threads:
         torch.set_num_threads(threads)
     captioner = DenseCaptioner.load(model)
+    config = captioner.override({"selection.k": 1})
     clips = [r for r in read_manifest(manifest) if r.captions and r.split in ("train", *HELD_OUT)]
-    features, _ = cache_features(clips, captioner.words.encoder, cache, Sampling())
+    features, _ = cache_features(clips, captioner.words.encoder, cache, Sampling.of(config.frames))
     held_out = [record.id for record in clips if record.split in HELD_OUT]
     own: dict[float, list[float]] = {level: [] for level in LEVELS}
     best: dict[float, list[float]] = {level: [] for level in LEVELS}
@@ -60,9 +61,9 @@ def main(manifest: Path, model: Path | None, cache: Path, threads: int) -> None:
     for clip in track(held_out, "Describing", console=Console(stderr=True)):
         times = features.times(clip)
         seen = captioner.words.describe(features.features(clip), times)
-        segment = captioner.describe(seen, (float(times[0]), float(times[-1]) + 1))
-        (first,) = choose_from(segment, ChoiceOptions(k=1))
-        sentence = segment.sentences[first.place]
+        segment = captioner.describe(seen, (float(times[0]), float(times[-1]) + 1), config)
+        (first,) = choose(segment.candidates, config.selection)
+        sentence = segment.candidates.sentences[first.candidate]
         for level in LEVELS:
             own[level].append(share_shown(sentence, first.sequence, segment, level))
             best[level].append(share_best(sentence, segment, level))

@@ -23,33 +23,32 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
-from densevidcap.config import RegionsConfig
+from densevidcap.config import ModelConfig, SelectionConfig
 from densevidcap.data.manifest import read_manifest
 from densevidcap.data.sampling import Sampling
-from densevidcap.decoding.generate import BeamOptions
-from densevidcap.decoding.select import Choice, ChoiceOptions, choose, find_special
+from densevidcap.decoding.select import Choice, choose, find_special
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS
 from densevidcap.models.streams import ClipView, view_clip
-from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
-from densevidcap.pipeline.generator import Candidate, CaptionGenerator, Shortlist
+from densevidcap.pipeline.captioner import DenseCaptioner
+from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import generate_sequences
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.train.feature_cache import cache_features
-from densevidcap.train.run import HELD_OUT
-from densevidcap.types import FloatArray, FrameGrid, RegionSequence
+from densevidcap.train.stage import HELD_OUT
+from densevidcap.types import Candidates, FloatArray, FrameGrid, Hypothesis, RegionSequence
 
 LEAST_FRAMES = 4
 """Of a clip whose frames are halved."""
 
 
-def tie(short: Shortlist, affinities: FloatArray) -> list[Choice]:
-    return choose(short.sentences, short.quality, short.meanings, affinities, ChoiceOptions())
+def tie(found: Candidates, affinities: FloatArray) -> list[Choice]:
+    return choose(replace(found, affinities=affinities), SelectionConfig(k=10))
 
 
 def share_first(choices: Iterable[Choice], likelihoods: FloatArray) -> float:
     """How many sentences are likeliest under their own sequence."""
-    return float(np.mean([likelihoods[c.place].argmax() == c.sequence for c in choices]))
+    return float(np.mean([likelihoods[c.candidate].argmax() == c.sequence for c in choices]))
 
 
 def view_frames(
@@ -81,38 +80,41 @@ def view_frames(
 def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: int) -> None:
     if threads:
         torch.set_num_threads(threads)
-    captioner, options = DenseCaptioner.load(model), AnalysisOptions()
-    describer, fcn = captioner.describer, captioner.words
-    words = describer.captioner.options.whole_streams.get("clip_words", 1)
+    captioner = DenseCaptioner.load(model)
+    config = captioner.config
+    generator, fcn = captioner.generator, captioner.words
+    words = generator.captioner.widths.clip_level.get("clip_words", 1)
     clips = [r for r in read_manifest(manifest) if r.captions and r.split in ("train", *HELD_OUT)]
-    features, _ = cache_features(clips, fcn.encoder, cache, Sampling())
+    features, _ = cache_features(clips, fcn.encoder, cache, Sampling.of(config.frames))
     held_out = [record for record in clips if record.split in HELD_OUT][::step]
     random = np.random.default_rng(0)
     beams, own, shuffled, other_half, beams_half = [], [], [], [], []
     views: dict[str, ClipView] = {}
     for record in track(held_out, "Describing", console=Console(stderr=True)):
         seen = fcn.describe(features.features(record.id), features.times(record.id))
-        sequences = generate_sequences(seen, RegionsConfig(k=options.sequences))
+        sequences = generate_sequences(seen, config.regions)
         count = len(seen.times)
         whole, even, odd = (
             view_frames(seen, sequences, np.arange(count)[part], words)
             for part in (slice(None), slice(0, None, 2), slice(1, None, 2))
         )
         views[record.id] = whole
-        short = captioner.shortlist(whole)
-        own.append(share_first(tie(short, short.affinities), short.likelihoods))
-        mixed = random.permuted(short.likelihoods, axis=1)
+        found = captioner.find_candidates(whole, config)
+        own.append(share_first(tie(found, found.affinities), found.likelihoods))
+        mixed = random.permuted(found.likelihoods, axis=1)
         special = np.asarray(find_special(mixed), np.float32)
-        shuffled.append(share_first(tie(short, special), mixed))
-        best = find_best(describer, whole)
-        beams.append(share_best(describer.compare(whole, best)))
+        shuffled.append(share_first(tie(found, special), mixed))
+        best = find_best(generator, whole, config)
+        beams.append(share_best(generator.compare(whole, best, config)))
         if count >= LEAST_FRAMES:
-            short = captioner.shortlist(even)
-            words_said = [candidate.words for candidate in short.candidates]
-            again = describer.compare(odd, words_said)
-            other_half.append(share_first(tie(short, short.affinities), again))
-            beams_half.append(share_best(describer.compare(odd, find_best(describer, even))))
-    chance = 100 / options.sequences
+            found = captioner.find_candidates(even, config)
+            vocabulary = generator.captioner.vocabulary
+            ids = [vocabulary.encode(sentence)[1:-1] for sentence in found.sentences]
+            again = generator.compare(odd, ids, config)
+            other_half.append(share_first(tie(found, found.affinities), again))
+            best = find_best(generator, even, config)
+            beams_half.append(share_best(generator.compare(odd, best, config)))
+    chance = 100 / config.regions.k
     print(f"sentences that are likeliest under their own sequence, of {len(own)} clips, in percent")
     print(f"(chance {chance:.0f}; in brackets, tied in every second frame, measured in the others,")
     print(f" of {len(other_half)} clips with at least {LEAST_FRAMES} frames)")
@@ -124,17 +126,17 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
     print(f"chosen, with likelihoods shuffled: {100 * np.mean(shuffled):.1f}")
     first, swapped = {}, {}
     for clip, other in zip(views, [*views][1:] + [*views][:1], strict=True):
-        first[clip] = say_first(describer, views[clip])
-        swapped[clip] = say_first(describer, swap_regions(views[clip], views[other]))
+        first[clip] = say_first(generator, views[clip], config)
+        swapped[clip] = say_first(generator, swap_regions(views[clip], views[other]), config)
     with CaptionScorer({record.id: record.captions for record in held_out}) as scorer:
         for name, said in (("first sequence", first), ("other clip's regions", swapped)):
             overall = scorer.score(said).overall
             print(name, ", ".join(f"{m} {100 * overall[m]:.1f}" for m in PAPER_METRICS))
 
 
-def say_first(describer: CaptionGenerator, view: ClipView) -> str:
-    found = describer.propose(view, BeamOptions(), sequences=[0])
-    return describer.say(max(found, key=lambda candidate: candidate.score).words)
+def say_first(generator: CaptionGenerator, view: ClipView, config: ModelConfig) -> str:
+    found = generator.propose(view, config.override({"decoding.samples": 0}), sequences=[0])
+    return generator.say(max(found, key=lambda one: one.score).ids)
 
 
 def swap_regions(view: ClipView, other: ClipView) -> ClipView:
@@ -145,12 +147,14 @@ def swap_regions(view: ClipView, other: ClipView) -> ClipView:
     return replace(view, features=strange - strange.mean(axis=1, keepdims=True) + mean)
 
 
-def find_best(describer: CaptionGenerator, view: ClipView) -> list[tuple[int, ...]]:
+def find_best(
+    generator: CaptionGenerator, view: ClipView, config: ModelConfig
+) -> list[tuple[int, ...]]:
     """Each sequence's best sentence."""
-    best: dict[int, Candidate] = {}
-    for candidate in describer.propose(view, BeamOptions()):
-        best.setdefault(candidate.sequence, candidate)
-    return [best[sequence].words for sequence in range(len(view.paths))]
+    best: dict[int, Hypothesis] = {}
+    for one in generator.propose(view, config.override({"decoding.samples": 0})):
+        best.setdefault(one.sequence, one)
+    return [best[sequence].ids for sequence in range(len(view.paths))]
 
 
 def share_best(likelihoods: FloatArray) -> float:

@@ -18,8 +18,8 @@ from rich.table import Table
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import read_manifest
 from densevidcap.metrics.detection import average_precision, detect, region_similarity
+from densevidcap.models.shown_words import score_clip
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.regions.words import score_clip
 
 FREQUENT = 200
 

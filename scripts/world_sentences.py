@@ -9,7 +9,7 @@ best sentence of each region-sequence that follows a thing is then looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -19,12 +19,21 @@ import numpy as np
 from rich.console import Console
 from rich.table import Column, Table
 
-from densevidcap.config import EyesConfig, StreamsConfig, WordsConfig
+from densevidcap.config import (
+    AssociationConfig,
+    CaptionerConfig,
+    EyesConfig,
+    FramesConfig,
+    ModelConfig,
+    SentenceTrainingConfig,
+    StreamsConfig,
+    TrainingConfig,
+    WordsConfig,
+    WordTrainingConfig,
+)
 from densevidcap.data.lexicon import build_lexicon
 from densevidcap.data.manifest import read_manifest
-from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import tokenise
-from densevidcap.decoding.generate import BeamOptions
 from densevidcap.examples import World, WorldClip, write_world
 from densevidcap.examples.words import (
     COLOUR_WORDS,
@@ -34,60 +43,41 @@ from densevidcap.examples.words import (
     TEXTURE_WORDS,
 )
 from densevidcap.metrics.region_metrics import measure_following
-from densevidcap.models.captioner import CaptionModelOptions
 from densevidcap.models.streams import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.generator import CaptionGenerator
+from densevidcap.progress import Silent
 from densevidcap.regions import generate_sequences
-from densevidcap.train.loop import Silence, TrainingOptions
-from densevidcap.train.run import AboutOptions
-from densevidcap.train.sentences import SentenceOptions, SentencesFit, SentencesRecipe
-from densevidcap.train.view_cache import ViewOptions
-from densevidcap.train.words import StartOptions, WordOptions, WordsFit, WordsRecipe
+from densevidcap.train.sentences import SentenceStage
+from densevidcap.train.words import WordStage
 
 SIZE, FRAMES = 320, 6
-SAMPLING = Sampling(frames=FRAMES)
-WORDS = WordsRecipe(
-    SAMPLING,
-    StartOptions(),
-    EyesConfig("lite0", SIZE, window=4, stride=2),
-    WordsConfig(hidden=256, dropout=0.3),
-    WordOptions(batch=16, frames=0),
-    TrainingOptions(epochs=30, learning_rate=2e-3, average=0.95),
-    AboutOptions(),
+CONFIG = ModelConfig(
+    frames=FramesConfig(most=FRAMES),
+    eyes=EyesConfig("lite0", SIZE, window=4, stride=2),
+    words=WordsConfig(hidden=256, dropout=0.3),
+    captioner=CaptionerConfig(hidden=128, embedding=64, dropout=0.3, most_frames=FRAMES),
+    training=TrainingConfig(
+        words=(
+            WordTrainingConfig(
+                batch=16, frames_per_clip=0, epochs=30, learning_rate=2e-3, average=0.95
+            ),
+        ),
+        sentences=SentenceTrainingConfig(epochs=40, learning_rate=3e-3, average=0.99),
+    ),
 )
-LIBRARY = ViewOptions()
 PLAIN = StreamsConfig(("regions",), ())
-
-
-@dataclass(frozen=True)
-class Way:
-    """What a captioner sees, and how sentences are given to the sequences it learns from."""
-
-    streams: StreamsConfig
-    library: ViewOptions
-
-    @property
-    def recipe(self) -> SentencesRecipe:
-        return SentencesRecipe(
-            SAMPLING,
-            self.streams,
-            CaptionModelOptions(hidden=128, embedding=64, dropout=0.3),
-            self.library,
-            SentenceOptions(frames=FRAMES),
-            TrainingOptions(epochs=40, learning_rate=3e-3, average=0.99),
-            AboutOptions(),
-        )
-
-
+DROPPED = ("frames", "clip", "clip_words", "category")
 WAYS = {
-    "the paper's: regions, winner takes all": Way(PLAIN, replace(LIBRARY, pairing="winner")),
-    "the same, sentences spread": Way(PLAIN, LIBRARY),
-    "ours: centred, anchored, spread": Way(
-        StreamsConfig(dropout=dict.fromkeys(("frames", "clip", "clip_words", "category"), 0.3)),
-        LIBRARY,
+    "the paper's: regions, winner takes all": replace(
+        CONFIG, streams=PLAIN, association=AssociationConfig("winner", unsupported="first")
+    ),
+    "the same, sentences spread": replace(CONFIG, streams=PLAIN),
+    "ours: centred, anchored, spread": replace(
+        CONFIG, streams=StreamsConfig(dropout=dict.fromkeys(DROPPED, 0.3))
     ),
 }
+"""What a captioner sees, and how sentences are given to the sequences it learns from."""
 
 
 class Tested(NamedTuple):
@@ -128,29 +118,29 @@ def write_lexicon(manifest: Path) -> Path:
 
 
 def fit_words(manifest: Path, out: Path) -> LexicalFCN:
-    fit = WordsFit(manifest, write_lexicon(manifest), WORDS, out)
-    assert not fit.read_clips(out / "cache", lambda: None)
-    fit.train(Silence())
+    stage = WordStage(out, CONFIG, manifest, write_lexicon(manifest), out / "cache")
+    stage.run(Silent())
+    assert not stage.left_out
     return LexicalFCN.load(out)
 
 
-def fit_sentences(manifest: Path, words: Path, way: Way, out: Path) -> CaptionGenerator:
-    fit = SentencesFit(manifest, words, way.recipe, out)
-    assert not fit.read_clips(words / "cache", lambda: None, lambda: None)
-    fit.train(Silence())
+def fit_sentences(manifest: Path, words: Path, config: ModelConfig, out: Path) -> CaptionGenerator:
+    stage = SentenceStage(out, config, manifest, words, words / "cache")
+    stage.run(Silent())
+    assert not stage.left_out
     return CaptionGenerator.load(out)
 
 
 def look_at(clip: WorldClip, model: LexicalFCN) -> Tested:
     seen = model.read(clip.frames)
-    sequences = generate_sequences(seen, LIBRARY.regions)
+    sequences = generate_sequences(seen, CONFIG.regions)
     followed = [
         frozenset(
             thing.kind for thing in clip.things if measure_following(sequence, thing.boxes) >= 0.5
         )
         for sequence in sequences
     ]
-    view = view_clip(seen, sequences, LIBRARY.words)
+    view = view_clip(seen, sequences, CONFIG.streams.lexicon_size)
     return Tested(view, [thing.kind for thing in clip.things], followed)
 
 
@@ -158,9 +148,9 @@ def name_things(describer: CaptionGenerator, clip: Tested) -> list[Naming]:
     """For the best sentence of each sequence that follows a thing."""
     following = [place for place, kinds in enumerate(clip.followed) if kinds]
     best: dict[int, str] = {}
-    for candidate in describer.propose(clip.view, BeamOptions()):
-        if candidate.sequence in following:
-            best.setdefault(candidate.sequence, describer.say(candidate.words))
+    for one in describer.propose(clip.view, CONFIG.override({"decoding.samples": 0})):
+        if one.sequence in following:
+            best.setdefault(one.sequence, describer.say(one.ids))
     namings = []
     for place, sentence in best.items():
         said = set(tokenise(sentence))

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from densevidcap.config import read_config
+from densevidcap.config import build_section, read_toml
 from densevidcap.errors import ModelError
 
 
@@ -32,29 +32,48 @@ class Bread:
     slices: int = 2
 
 
+@dataclass(frozen=True)
+class Guest:
+    name: str
+
+
+@dataclass(frozen=True)
+class Dinner:
+    soup: Soup = field(default_factory=Soup)
+    bread: Bread = field(default_factory=Bread)
+    guests: tuple[Guest, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.guests) > self.bread.slices:
+            raise ValueError("every guest needs a slice")
+
+
+def read(path: Path) -> Dinner:
+    return build_section(str(path), Dinner, read_toml(path))
+
+
 def test_a_file_changes_what_it_names(tmp_path: Path) -> None:
     path = tmp_path / "dinner.toml"
     path.write_text('[soup]\nlitres = 2\nsalt = "much"\nvegan = false\n')
-    assert read_config(path, soup=Soup, bread=Bread) == {
-        "soup": Soup(litres=2, salt="much", vegan=False),
-        "bread": Bread(),
-    }
+    assert read(path) == Dinner(Soup(litres=2, salt="much", vegan=False), Bread())
 
 
 def test_lists_and_tables(tmp_path: Path) -> None:
     path = tmp_path / "dinner.toml"
     path.write_text('[soup]\nherbs = ["dill", "mint"]\ngrams = { dill = 5, mint = 0.5 }\n')
     expected = Soup(herbs=("dill", "mint"), grams={"dill": 5, "mint": 0.5})
-    assert read_config(path, soup=Soup) == {"soup": expected}
+    assert read(path).soup == expected
     path.write_text("[soup]\nherbs = []\n[soup.grams]\n")
-    assert read_config(path, soup=Soup) == {"soup": Soup(herbs=())}
+    assert read(path).soup == Soup(herbs=())
+    path.write_text('[[guests]]\nname = "Ann"\n[[guests]]\nname = "Bob"\n')
+    assert read(path).guests == (Guest("Ann"), Guest("Bob"))
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
         ("[soup]\npepper = 1", "[soup] has no 'pepper'; it has litres, carrots, salt, name, vegan"),
-        ("[stew]\nlitres = 1", "no section 'stew'; there are soup, bread"),
+        ("[stew]\nlitres = 1", "has no 'stew'; it has soup, bread, guests"),
         ("soup = 3", "'soup' must be a section: write [soup]"),
         ("[soup]\ncarrots = 1.5", "[soup] carrots = 1.5 must be a whole number"),
         ("[soup]\ncarrots = true", "[soup] carrots = True must be a whole number"),
@@ -71,13 +90,16 @@ def test_lists_and_tables(tmp_path: Path) -> None:
         ),
         ("[soup]\ncarrots = -1", "[soup] carrots must not be negative"),
         ("[soup", "not a TOML file"),
+        ("[[guests]]", "[guests] needs 'name'"),
+        ("[guests]", "'guests' must be a list of sections: write [[guests]]"),
+        ('[bread]\nslices = 0\n[[guests]]\nname = "Ann"', "every guest needs a slice"),
     ],
 )
 def test_faults_name_the_file_and_the_key(tmp_path: Path, text: str, fault: str) -> None:
     path = tmp_path / "dinner.toml"
     path.write_text(text)
     with pytest.raises(ModelError) as caught:
-        read_config(path, soup=Soup, bread=Bread)
+        read(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: {fault}")
     assert "\n" not in message
@@ -85,4 +107,4 @@ def test_faults_name_the_file_and_the_key(tmp_path: Path, text: str, fault: str)
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"none\.toml: no such file"):
-        read_config(tmp_path / "none.toml", soup=Soup)
+        read(tmp_path / "none.toml")

@@ -19,8 +19,9 @@ from tests.killed_training import RESULT, STEPS, train
 from tests.models.small_world import write_corpus
 from torch import Tensor, nn
 
+from densevidcap.config import OptimisationConfig
 from densevidcap.errors import ModelError
-from densevidcap.train.loop import CHECKPOINT, HISTORY, Run, TrainingOptions, learning_rate_at
+from densevidcap.train.loop import CHECKPOINT, HISTORY, TrainingLoop, learning_rate_at
 
 
 class Line:
@@ -56,7 +57,9 @@ class Line:
 
 def test_it_learns_and_writes_its_history(tmp_path: Path) -> None:
     task = Line()
-    history = Run(task, TrainingOptions(epochs=40, learning_rate=0.03), tmp_path).train()
+    history = TrainingLoop(
+        task, OptimisationConfig(epochs=40, learning_rate=0.03), tmp_path
+    ).train()
     assert history[-1]["guess"] == pytest.approx(2, abs=0.05)
     assert [entry["epoch"] for entry in history] == list(range(1, 41))
     lines = (tmp_path / HISTORY).read_text().splitlines()
@@ -67,8 +70,8 @@ def test_factors_slow_down_and_freeze_parameters(tmp_path: Path) -> None:
     def moved(factors: dict[str, float]) -> list[float]:
         task = Line(factors)
         before = [parameter.detach().clone() for parameter in task.model.parameters()]
-        options = TrainingOptions(epochs=1, learning_rate=1e-3, weight_decay=0)
-        Run(task, options, tmp_path / str(len(list(tmp_path.iterdir())))).train()
+        options = OptimisationConfig(epochs=1, learning_rate=1e-3, weight_decay=0)
+        TrainingLoop(task, options, tmp_path / str(len(list(tmp_path.iterdir())))).train()
         pairs = zip(before, task.model.parameters(), strict=True)
         return [float((new - old).detach().abs().max()) for old, new in pairs]
 
@@ -79,22 +82,22 @@ def test_factors_slow_down_and_freeze_parameters(tmp_path: Path) -> None:
 
 
 def test_the_result_is_the_average_of_the_weights(tmp_path: Path) -> None:
-    options = TrainingOptions(epochs=2, average=0.5)
+    options = OptimisationConfig(epochs=2, average=0.5)
     task = Line()
-    run = Run(task, options, tmp_path)
+    run = TrainingLoop(task, options, tmp_path)
     history = run.train()
     for name, parameter in task.model.named_parameters():
         torch.testing.assert_close(parameter.detach(), run.averages[name])
     # Validation saw the average too.
     assert history[-1]["guess"] == pytest.approx(task.validate()["guess"])
     plain = Line()
-    Run(plain, TrainingOptions(epochs=2), tmp_path / "plain").train()
+    TrainingLoop(plain, OptimisationConfig(epochs=2), tmp_path / "plain").train()
     assert task.validate() != plain.validate()
 
 
 @given(st.integers(2, 500), st.floats(0, 0.5))
 def test_the_rate_rises_to_its_peak_and_falls_to_nothing(total: int, warmup: float) -> None:
-    options = TrainingOptions(warmup=warmup, learning_rate=0.1)
+    options = OptimisationConfig(warmup=warmup, learning_rate=0.1)
     rates = [learning_rate_at(step, total, options) for step in range(total)]
     peak = rates.index(max(rates))
     assert max(rates) == pytest.approx(0.1)
@@ -104,18 +107,24 @@ def test_the_rate_rises_to_its_peak_and_falls_to_nothing(total: int, warmup: flo
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
-    options = TrainingOptions(epochs=2, average=0.5)
+    options = OptimisationConfig(epochs=2, average=0.5)
     first, second = Line(), Line()
-    history = Run(first, options, tmp_path).train()
-    assert Run(second, options, tmp_path).train() == history
+    history = TrainingLoop(first, options, tmp_path).train()
+    assert TrainingLoop(second, options, tmp_path).train() == history
     assert not second.batches_seen
     assert first.validate() == second.validate()
 
 
 def test_a_run_with_other_options_is_refused(tmp_path: Path) -> None:
-    Run(Line(), TrainingOptions(epochs=1), tmp_path).train()
+    TrainingLoop(Line(), OptimisationConfig(epochs=1), tmp_path).train()
     with pytest.raises(ModelError, match=f"{CHECKPOINT}: was made with other training options"):
-        Run(Line(), TrainingOptions(epochs=2), tmp_path).train()
+        TrainingLoop(Line(), OptimisationConfig(epochs=2), tmp_path).train()
+
+
+def test_how_often_it_saves_may_change(tmp_path: Path) -> None:
+    history = TrainingLoop(Line(), OptimisationConfig(epochs=1), tmp_path).train()
+    seldom = OptimisationConfig(epochs=1, checkpoint_seconds=600)
+    assert TrainingLoop(Line(), seldom, tmp_path).train() == history
 
 
 def test_a_loss_that_explodes_stops_the_run(tmp_path: Path) -> None:
@@ -125,7 +134,7 @@ def test_a_loss_that_explodes_stops_the_run(tmp_path: Path) -> None:
     with pytest.raises(
         ModelError, match=r"the loss became (nan|inf) at step 0; lower the learning"
     ):
-        Run(task, TrainingOptions(), tmp_path).train()
+        TrainingLoop(task, OptimisationConfig(), tmp_path).train()
 
 
 def start(manifest: Path, folder: Path) -> subprocess.Popen[str]:

@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 
-def load(path: Path | str | None = None) -> DenseCaptioner:
-    """The model in that folder, or the one that comes with the package. Downloads nothing."""
+def load(path: Path | str | None = None, device: str | None = None) -> DenseCaptioner:
+    """The model in that folder, or the one that comes with the package. Downloads nothing.
+
+    `device` is where it runs, in place of what its config says: auto, cpu, cuda or mps.
+    """
     # Torch takes seconds to import, and much of the package does without.
     from densevidcap.pipeline.captioner import DenseCaptioner
 
-    return DenseCaptioner.load(path)
+    return DenseCaptioner.load(path, device)

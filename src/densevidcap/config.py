@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -487,8 +487,6 @@ class ModelConfig:
     about: AboutConfig = field(default_factory=AboutConfig)
 
     def __post_init__(self) -> None:
-        if self.training.sentences.max_length < 1:  # pragma: no cover - checked by its section
-            raise ModelError("max_length must be at least 1")
         if "category" not in self.streams.clip_level and self.decoding.categories > 1:
             raise ModelError(
                 "decoding.categories tries several categories, but the captioner hears of none: "
@@ -550,7 +548,7 @@ def build_section(
     source: str, kind: type[Section], table: Mapping[str, Any], name: str = ""
 ) -> Section:
     """An instance of the dataclass from a table; sections inside it are built from its tables."""
-    where = f"{source}: [{name}]" if name else source
+    where = f"{source}: [{name}]" if name else f"{source}:"
     known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
     types = get_type_hints(kind)
     values = {}
@@ -558,6 +556,9 @@ def build_section(
         if key not in known:
             raise ModelError(f"{where} has no '{key}'; it has {', '.join(known)}")
         values[key] = _build_value(source, f"{name}.{key}" if name else key, types[key], value)
+    for each in fields(kind):  # type: ignore[arg-type]
+        if each.name not in values and each.default is each.default_factory is MISSING:
+            raise ModelError(f"{where} needs '{each.name}'")
     try:
         return kind(**values)
     except (DenseVidCapError, ValueError) as error:
@@ -655,40 +656,3 @@ def _describe(kind: Any) -> str:
         return f"a table, each {_describe(get_args(kind)[1])}"
     names = {bool: "true or false", int: "a whole number", float: "a number"}
     return {**names, str: "a text in quotes"}[kind]
-
-
-def read_config(path: Path, **sections: type[Any]) -> dict[str, Any]:
-    """The options of each section: its name to an instance of its dataclass."""
-    tables = read_toml(path)
-    for name, table in tables.items():
-        if name not in sections:
-            raise ModelError(f"{path}: no section '{name}'; there are {', '.join(sections)}")
-        if not isinstance(table, dict):
-            raise ModelError(f"{path}: '{name}' must be a section: write [{name}]")
-    return {
-        name: build_options(path, name, kind, tables.get(name, {}))
-        for name, kind in sections.items()
-    }
-
-
-def read_recipe(path: Path, kind: type[Section]) -> Section:
-    """A dataclass of options' dataclasses, from a file with a section for each field."""
-    return kind(**read_config(path, **get_type_hints(kind)))
-
-
-def build_options(path: Path, section: str, kind: type[Any], table: dict[str, Any]) -> Any:
-    """An instance of the dataclass from one section's table."""
-    known = [field.name for field in fields(kind)]
-    types = get_type_hints(kind)
-    for key, value in table.items():
-        if key not in known:
-            raise ModelError(f"{path}: [{section}] has no '{key}'; it has {', '.join(known)}")
-        if not _fits(value, types[key]):
-            raise ModelError(
-                f"{path}: [{section}] {key} = {value!r} must be {_describe(types[key])}"
-            )
-    values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
-    try:
-        return kind(**values)
-    except (DenseVidCapError, ValueError) as error:
-        raise ModelError(f"{path}: [{section}] {error}") from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -172,6 +173,64 @@ class RegionSequence:
 
 
 @dataclass(frozen=True)
+class Hypothesis:
+    """A sentence that decoding found for a region-sequence."""
+
+    ids: tuple[int, ...]
+    """In the captioner's vocabulary, without special tokens."""
+    log_probability: float
+    """log P(sentence | its sequence), its end included: the model's own, whatever was forbidden."""
+    score: float
+    """The log-probability after the length penalty."""
+    samples: int = 0
+    """How often it was sampled; 0 for one that was searched."""
+    sequence: int = 0
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """S different sentences of a clip with K region-sequences, the best first."""
+
+    sentences: tuple[str, ...]
+    """(S,)"""
+    scores: FloatArray
+    """(S,): log P(sentence | the sequence that it was found for) after the length penalty."""
+    likelihoods: FloatArray
+    """(S, K): log P(sentence | sequence)."""
+    affinities: FloatArray
+    """(S, K): how much more of a sentence a sequence has than the others."""
+    quality: FloatArray
+    """(S,), 0 to 1: how well each agrees with all that was found."""
+    fit: FloatArray
+    """(S,), -1 to 1: the evaluator's score, 0 without one."""
+    confidence: FloatArray
+    """(S,), 0 to 1."""
+    meanings: FloatArray
+    """(S, D): places in the latent space."""
+
+    def __post_init__(self) -> None:
+        S, K = len(self.sentences), self.likelihoods.shape[-1]
+        shapes = dict.fromkeys(("scores", "quality", "fit", "confidence"), (S,))
+        pairs = dict.fromkeys(("likelihoods", "affinities"), (S, K))
+        for name, shape in (shapes | pairs | {"meanings": (S, self.meanings.shape[-1])}).items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name} must be {shape}, not {getattr(self, name).shape}")
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def select(self, rows: Sequence[int]) -> Candidates:
+        """Those of these indices, in this order."""
+        arrays = {name: getattr(self, name)[list(rows)] for name in self.list_arrays()}
+        return Candidates(tuple(self.sentences[row] for row in rows), **arrays)
+
+    @classmethod
+    def list_arrays(cls) -> list[str]:
+        """The names of all fields but the sentences."""
+        return [each.name for each in fields(cls) if each.name != "sentences"]
+
+
+@dataclass(frozen=True)
 class Evidence:
     """A lexicon word that a sentence rests on, where its own region-sequence shows it best."""
 
@@ -240,6 +299,8 @@ class DenseCaptions:
     model: str
     """Name of the model that said it."""
     model_version: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What was set otherwise than in the model's config, by dotted name."""
 
     def __len__(self) -> int:
         return len(self.captions)

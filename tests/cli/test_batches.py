@@ -88,19 +88,18 @@ def test_frames_of_the_others_are_shown(clips: list[str], monkeypatch: pytest.Mo
     assert isinstance(run("frames", *clips, "--fail-fast").exception, ClipError)
 
 
-RECIPE = """
-[sampling]
-frames = 2
-[encoder]
+CONFIG = """
+[frames]
+most = 2
+[eyes]
 backbone = "lite0"
 size = 96
 window = 2
-[head]
-hidden = 16
 [words]
+hidden = 16
+[[training.words]]
 batch = 8
 tuned = 0
-[training]
 epochs = 1
 """
 
@@ -109,7 +108,7 @@ def test_training_goes_on_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
     manifest = write_corpus(tmp_path / "world", clips=6)
     records = list(read_manifest(manifest))
     make_lexicon(records).save(tmp_path / "lexicon.json")
-    (tmp_path / "words.toml").write_text(RECIPE)
+    (tmp_path / "words.toml").write_text(CONFIG)
     kind = PictureClip if Path(str(records[0].source)).is_dir() else VideoClip
     fail_at(monkeypatch, kind, str(records[0].source), MemoryError())
     paths = {"lexicon": "lexicon.json", "config": "words.toml", "out": "model"}

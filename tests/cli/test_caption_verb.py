@@ -17,9 +17,9 @@ from tests.limited_disk import limited_files
 from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import root
-from densevidcap.cli.caption import FORMATS
 from densevidcap.errors import OutputError
 from densevidcap.export import ENDINGS, SCHEMA, read_captions
+from densevidcap.export.formats import FORMATS
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,38 @@ def test_json_fits_the_schema(whole: Path, clip: Path) -> None:
     told = json.loads(run(clip, "--model", whole, "--frames", 4, "--json", "--story").stdout)
     assert told[0].pop("story")
     assert told == [captions]
+
+
+def test_only_what_was_given_is_set_and_told(whole: Path, clip: Path) -> None:
+    """Everything else is as the model's config has it."""
+    fast = ("--set", "decoding.samples=2", "--set", 'regions.terms={"informativeness": 1}')
+    (told,) = json.loads(
+        run(clip, "--model", whole, "--frames", 2, "-k", 5, *fast, "--json").stdout
+    )
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(told)
+    assert told["settings"] == {
+        "frames.most": 2,
+        "decoding.samples": 2,
+        "regions.terms": {"informativeness": 1},
+    }
+    (plain,) = json.loads(run(clip, "--model", whole, "--json").stdout)
+    assert "settings" not in plain
+    assert "[default: the model's]" in run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ("decoding.samples", "is not NAME=VALUE"),
+        ("decoding.sample=3", "no setting 'decoding.sample'"),
+        ("captioner.hidden=3", "of a trained model"),
+        ("frames.strategy=all", "must be one of 'uniform'"),
+    ],
+)
+def test_wrong_settings_are_named(whole: Path, clip: Path, given: str, fault: str) -> None:
+    result = run(clip, "--model", whole, "--set", given)
+    assert result.exit_code != 0
+    assert fault in f"{result.output} {result.exception}"
 
 
 def test_every_format_for_every_clip(whole: Path, clip: Path, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_each_fault_is_a_line(tmp_path: Path, fault: str) -> None:
 @pytest.mark.parametrize(
     ("predictions", "reason"),
     [
-        ("{", "P.json:1: not JSON"),
+        ("{", "P.json: not JSON (Expecting property name enclosed in double quotes at line 1,"),
         ("3", "neither"),
         ('["a"]', "neither"),
         ('[{"caption": "a"}]', "'image_id'"),

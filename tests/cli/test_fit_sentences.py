@@ -13,29 +13,28 @@ from PIL import Image
 from tests.models.small_world import make_lexicon, make_model, write_corpus
 
 from densevidcap.cli import root
+from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.models.captioner import CaptionModel
 from densevidcap.pipeline.generator import CaptionGenerator
-from densevidcap.train.sentences import SentencesRecipe
 
-RECIPE = """
-[sampling]
-frames = 3
+CONFIG = """
+[frames]
+most = 3
+[regions]
+k = 4
 [streams]
 frame_level = ["centred"]
 clip_level = ["clip", "category"]
 dropout = {{ clip = 0.3 }}
+lexicon_size = 20
 [captioner]
 kind = "{kind}"
 hidden = 16
 embedding = 8
-[library]
-words = 20
-k = 4
-[sentences]
+[training.sentences]
 min_count = 1
-[training]
 epochs = 2
 seed = 5
 [about]
@@ -48,10 +47,10 @@ data = "the test world"
 class Corpus:
     manifest: Path
     words: Path
-    recipe: Path
+    config: Path
 
     def fit(self, out: Path, *more: str) -> Result:
-        paths = {"data": self.manifest, "words": self.words, "config": self.recipe, "out": out}
+        paths = {"data": self.manifest, "words": self.words, "config": self.config, "out": out}
         options = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
         cache = ["--cache", str(self.manifest.parent / "cache")]
         return CliRunner().invoke(root, ["fit", "sentences", *options, *cache, *more])
@@ -61,7 +60,7 @@ class Corpus:
 def corpus(tmp_path: Path) -> Corpus:
     manifest = write_corpus(tmp_path / "world", clips=10)
     make_model(make_lexicon(list(read_manifest(manifest)))).save(tmp_path / "words", {})
-    (tmp_path / "sentences.toml").write_text(RECIPE.format(kind="s2vt"))
+    (tmp_path / "sentences.toml").write_text(CONFIG.format(kind="s2vt"))
     return Corpus(manifest, tmp_path / "words", tmp_path / "sentences.toml")
 
 
@@ -71,12 +70,17 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
     assert result.exit_code == 0, result.output
     assert "epoch 2: loss " in result.stderr
     assert re.match(rf"{out}: epoch 2, step \d+, loss .*, val_loss ", result.stdout)
-    assert CaptionGenerator.load(out).captioner.options.kind == "s2vt"
+    assert CaptionGenerator.load(out).captioner.config.kind == "s2vt"
     card = json.loads((out / "card.json").read_text())
     assert (card["licence"], card["data"]["about"]) == ("Apache-2.0", "the test world")
     assert (card["data"]["clips"], card["data"]["held_out_clips"]) == (8, 1)
     assert set(card["data"]["sha256"]) == {"manifest", "words"}
-    assert card["recipe"]["streams"]["frame_level"] == ["centred"]
+    assert card["config"]["streams"]["frame_level"] == ["centred"]
+    counts = card["regions"]["captions"]
+    trained = [record for record in read_manifest(corpus.manifest) if record.split == "train"]
+    assert counts["captions"] == sum(len(record.captions) for record in trained)
+    assert 0 <= counts["unsupported"] <= counts["captions"]
+    assert counts["left_out"] == 0
     assert [entry["epoch"] for entry in card["history"]] == [1, 2]
     with Image.open(out / "training" / "curves.png") as curves:
         assert curves.format == "PNG"
@@ -89,9 +93,9 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
 
     assert corpus.fit(out, "--half").exit_code == 0
     assert (out / "weights.safetensors").stat().st_size < 0.6 * len(weights)
-    assert CaptionModel.load(out).options.kind == "s2vt"
+    assert CaptionModel.load(out).config.kind == "s2vt"
 
-    corpus.recipe.write_text(RECIPE.format(kind="bi-s2vt"))
+    corpus.config.write_text(CONFIG.format(kind="bi-s2vt"))
     refused = corpus.fit(out)
     assert isinstance(refused.exception, ModelError)
     assert "holds a run with other data or settings" in str(refused.exception)
@@ -133,19 +137,20 @@ def test_a_corpus_of_which_nothing_can_be_read_is_refused(corpus: Corpus, tmp_pa
     "wrong",
     [
         '[streams]\nframe_level = "centred"',
+        "[streams]\nframe_level = []",
         "[streams]\ndropout = { sound = 0.5 }",
         "[captioner]\nhidden = 0",
         "[captioner]\nanchor = 1",
-        '[library]\npairing = "best"',
-        "[library]\nk = 0",
-        "[sentences]\nlabel_smoothing = 2",
-        "[sentences]\nsentences = -1",
+        '[association]\nmethod = "best"',
+        "[regions]\nk = 0",
+        "[training.sentences]\nlabel_smoothing = 2",
+        "[training.sentences]\ncaptions_per_clip = -1",
     ],
 )
 def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, wrong: str) -> None:
-    recipe = tmp_path / "sentences.toml"
-    recipe.write_text(wrong)
+    config = tmp_path / "sentences.toml"
+    config.write_text(wrong)
     section, name = wrong.split(" =")[0].split("\n")
-    with pytest.raises(ModelError, match=re.escape(f"{recipe}: {section} ")) as caught:
-        SentencesRecipe.read(recipe)
+    with pytest.raises(ModelError, match=re.escape(f"{config}: {section} ")) as caught:
+        ModelConfig.read(config)
     assert name in str(caught.value)

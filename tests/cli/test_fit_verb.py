@@ -16,31 +16,30 @@ from tests.models.small_world import make_lexicon, write_corpus
 
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
+from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import ModelError, OutputError
 from densevidcap.models.backbones import build_backbone
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.train.run import hold_run
-from densevidcap.train.words import WordsRecipe
+from densevidcap.train.stage import hold_run
 
-RECIPE = """
-[sampling]
-frames = 3
-[encoder]
+CONFIG = """
+[frames]
+most = 3
+[eyes]
 backbone = "lite0"
 size = 96
 window = 2
-[head]
-hidden = 16
 [words]
-batch = 8
-tuned = {tuned}
-[training]
-epochs = 2
-seed = 5
+hidden = 16
 [about]
 licence = "Apache-2.0"
 data = "the test world"
+[[training.words]]
+batch = 8
+tuned = {tuned}
+epochs = 2
+seed = 5
 """
 
 
@@ -48,20 +47,20 @@ data = "the test world"
 class Corpus:
     manifest: Path
     lexicon: Path
-    recipe: Path
+    config: Path
 
-    def fit(self, out: Path) -> Result:
-        paths = {"data": self.manifest, "lexicon": self.lexicon, "config": self.recipe, "out": out}
+    def fit(self, out: Path, *more: str) -> Result:
+        paths = {"data": self.manifest, "lexicon": self.lexicon, "config": self.config, "out": out}
         options = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
         cache = ["--cache", str(self.manifest.parent / "cache")]
-        return CliRunner().invoke(root, ["fit", "words", *options, *cache])
+        return CliRunner().invoke(root, ["fit", "words", *options, *cache, *more])
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
     manifest = write_corpus(tmp_path / "world", clips=12)
     make_lexicon(list(read_manifest(manifest))).save(tmp_path / "lexicon.json")
-    (tmp_path / "words.toml").write_text(RECIPE.format(tuned=0))
+    (tmp_path / "words.toml").write_text(CONFIG.format(tuned=0))
     return Corpus(manifest, tmp_path / "lexicon.json", tmp_path / "words.toml")
 
 
@@ -79,7 +78,7 @@ def test_a_model_with_its_card_and_curves(corpus: Corpus, tmp_path: Path) -> Non
     assert card["started_from"]["weights"].startswith("efficientnet-lite0")
     assert card["data"]["about"] == "the test world"
     assert (card["data"]["clips"], card["data"]["held_out_clips"]) == (10, 1)
-    assert card["recipe"]["training"]["seed"] == 5
+    assert card["config"]["training"]["words"][0]["seed"] == 5
     assert [entry["epoch"] for entry in card["history"]] == [1, 2]
     with Image.open(out / "training" / "curves.png") as curves:
         assert curves.format == "PNG"
@@ -113,24 +112,25 @@ def test_clips_that_cannot_be_read_are_named_and_the_model_is_made_of_the_others
 @pytest.mark.parametrize(
     "wrong",
     [
-        "[training]\nepochs = 0",
-        "[training]\nlearning_rate = nan",
-        "[training]\nseed = -1",
-        "[training]\naverage = 1",
-        "[head]\ndropout = 1.5",
-        "[head]\nhidden = -1",
-        "[words]\nbatch = 0",
-        "[words]\ntuned = -1",
-        "[encoder]\nstride = 0",
-        "[sampling]\nseed = -1",
+        "[[training.words]]\nepochs = 0",
+        "[[training.words]]\nlearning_rate = nan",
+        "[[training.words]]\nseed = -1",
+        "[[training.words]]\naverage = 1",
+        "[words]\ndropout = 1.5",
+        "[words]\nhidden = -1",
+        "[[training.words]]\nbatch = 0",
+        "[[training.words]]\ntuned = -1",
+        "[eyes]\nstride = 0",
+        "[frames]\nseed = -1",
     ],
 )
 def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, wrong: str) -> None:
-    recipe = tmp_path / "words.toml"
-    recipe.write_text(wrong)
+    config = tmp_path / "words.toml"
+    config.write_text(wrong)
     section, name = wrong.split(" =")[0].split("\n")
-    with pytest.raises(ModelError, match=re.escape(f"{recipe}: {section} ")) as caught:
-        WordsRecipe.read(recipe)
+    named = section.replace("[[", "[").replace("]]", "]")
+    with pytest.raises(ModelError, match=re.escape(f"{config}: {named} ")) as caught:
+        ModelConfig.read(config)
     assert name in str(caught.value)
 
 
@@ -145,17 +145,49 @@ def test_the_same_command_again_has_nothing_to_do(corpus: Corpus, tmp_path: Path
 
 def test_a_folder_of_another_run_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     corpus.fit(tmp_path / "model")
-    corpus.recipe.write_text(RECIPE.format(tuned=1))
+    corpus.config.write_text(CONFIG.format(tuned=1))
     result = corpus.fit(tmp_path / "model")
     assert isinstance(result.exception, ModelError)
     assert "holds a run with other data or settings" in str(result.exception)
     assert corpus.fit(tmp_path / "tuned").exit_code == 0
 
 
+def test_a_folder_of_version_0_1_is_told(corpus: Corpus, tmp_path: Path) -> None:
+    settings = tmp_path / "model" / "training" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"data": {}, "recipe": {"training": {"epochs": 2}}}')
+    result = corpus.fit(tmp_path / "model")
+    assert isinstance(result.exception, ModelError)
+    assert "other data or settings, or of version 0.1; give another" in str(result.exception)
+
+
+def test_what_does_not_change_the_weights_may_change(corpus: Corpus, tmp_path: Path) -> None:
+    first = corpus.fit(tmp_path / "model")
+    text = CONFIG.format(tuned=0).replace("Apache-2.0", "MIT")
+    corpus.config.write_text(f'device = "cpu"\n{text}checkpoint_seconds = 5\n')
+    again = corpus.fit(tmp_path / "model")
+    assert again.stdout == first.stdout
+    assert json.loads((tmp_path / "model" / "card.json").read_text())["licence"] == "MIT"
+
+
+def test_rounds_start_from_each_other(corpus: Corpus, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    corpus.config.write_text(CONFIG.format(tuned=1) + "[[training.words]]\nepochs = 1\n")
+    result = corpus.fit(out)
+    assert result.exit_code == 0, result.output
+    assert "1 of 2, words, round 1: epoch 2: loss " in result.stderr
+    assert "2 of 2, words: epoch 1: loss " in result.stderr
+    card = json.loads((out / "card.json").read_text())
+    assert card["started_from"] == {"weights": "words-1", "licence": "Apache-2.0"}
+    again = corpus.fit(out)
+    assert again.stdout == result.stdout
+    assert "1 of 2, words, round 1: done before" in again.stderr
+
+
 def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
     weights = tmp_path / "mine.pth"
     torch.save(build_backbone("lite0").state_dict(), weights)
-    corpus.recipe.write_text(f'{RECIPE.format(tuned=0)}\n[start]\nweights = "{weights}"\n')
+    corpus.config.write_text(f'{CONFIG.format(tuned=0)}weights = "{weights}"\n')
     assert corpus.fit(tmp_path / "model").exit_code == 0
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["started_from"]["weights"] == "mine.pth"
@@ -164,18 +196,18 @@ def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
 
 def test_weights_of_another_model(corpus: Corpus, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    corpus.recipe.write_text(RECIPE.format(tuned=1))
+    corpus.config.write_text(CONFIG.format(tuned=1))
     assert corpus.fit(first).exit_code == 0
-    corpus.recipe.write_text(f'{RECIPE.format(tuned=0)}\n[start]\nweights = "{first}"\n')
-    assert corpus.fit(second).exit_code == 0
+    corpus.config.write_text(CONFIG.format(tuned=0))
+    assert corpus.fit(second, "--from", str(first)).exit_code == 0
     card = json.loads((second / "card.json").read_text())
     assert card["started_from"] == {"weights": "first", "licence": "Apache-2.0"}
     ours, theirs = (LexicalFCN.load(folder).encoder.state_dict() for folder in (second, first))
     assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())
 
-    other = RECIPE.format(tuned=0).replace("lite0", "lite2")
-    corpus.recipe.write_text(f'{other}\n[start]\nweights = "{first}"\n')
-    result = corpus.fit(tmp_path / "third")
+    other = CONFIG.format(tuned=0).replace("lite0", "lite2")
+    corpus.config.write_text(other)
+    result = corpus.fit(tmp_path / "third", "--from", str(first))
     assert isinstance(result.exception, ModelError)
     assert f"{first}: its backbone is lite0, not lite2" in str(result.exception)
 

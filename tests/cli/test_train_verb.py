@@ -13,21 +13,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from tests.limited_disk import limited_files
-from tests.train.tiny_recipe import write_recipe, write_table
+from tests.train.tiny_config import write_config, write_table
 
 import densevidcap
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
+from densevidcap.config import ModelConfig
 from densevidcap.errors import CorpusError, ModelError, OutputError
 from densevidcap.model_folder import CARD, WEIGHTS, read_card
-from densevidcap.train.run import hold_run
+from densevidcap.train.stage import hold_run
 
 STAGES = ("words", "sentences", "evaluator")
 
 
 def command(folder: Path, out: Path, *more: str) -> list[str]:
-    """To train from the folder's table by its recipe."""
-    options = ["--recipe", str(folder / "recipe"), "--out", str(out)]
+    """To train from the folder's table by its config."""
+    options = ["--config", str(folder / "tiny.toml"), "--out", str(out)]
     return ["train", str(folder / "mine.csv"), *options, *more]
 
 
@@ -37,10 +38,10 @@ def train(folder: Path, out: Path, *more: str) -> Result:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with clips, a table, a recipe, and in `model` what became of them."""
+    """A folder with clips, a table, a config, and in `model` what became of them."""
     folder = tmp_path_factory.mktemp("own")
     write_table(folder)
-    write_recipe(folder / "recipe")
+    write_config(folder / "tiny.toml")
     result = train(folder, folder / "model", "--from", "none")
     assert result.exit_code == 0, result.output
     (folder / "stdout").write_text(result.stdout)
@@ -64,16 +65,21 @@ def no_scores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_stages_and_what_is_said_of_them(trained: Path) -> None:
     stdout, stderr = (trained / "stdout").read_text(), (trained / "stderr").read_text()
-    assert "5 clips to learn from, 1 held out, chosen by their ids; recipe 'recipe'" in stdout
+    assert "5 clips to learn from, 1 held out, chosen by their ids; config 'tiny'" in stdout
     for number, stage in enumerate(("lexicon", *STAGES, "figures"), start=1):
         assert f"{number} of 5, {stage}: " in stderr
         assert f"│ {stage} " in stdout
-    assert "3 of 5, sentences: epoch 2, loss " in stderr
+    assert "3 of 5, sentences: epoch 2: loss " in stderr
     for figure in ("METEOR", "Bleu_4", "ROUGE_L", "D_div"):
         assert figure in stdout.splitlines()[-1]
 
     card = json.loads((trained / "model" / CARD).read_text())
     assert (card["clips"], card["held_out_clips"], card["left_out"]) == (5, 1, {})
+    config = ModelConfig.read(trained / "tiny.toml")
+    for folder in ("", *STAGES):
+        card = json.loads((trained / "model" / folder / CARD).read_text())
+        assert ModelConfig.from_dict(card["config"], folder) == config
+    card = json.loads((trained / "model" / CARD).read_text())
     # Of one clip CIDEr says nothing.
     assert set(card["figures"]) == {"METEOR", "Bleu_4", "ROUGE_L", "D_div"}
 
@@ -100,7 +106,7 @@ def test_a_training_that_was_killed_goes_on_and_ends_in_the_same_weights(
 ) -> None:
     line = [sys.executable, "-m", "densevidcap", *command(own, own / "model", "--from", "none")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    for moment in ("words: epoch 1,", "sentences: epoch 1,"):
+    for moment in ("words: epoch 1:", "sentences: epoch 1:"):
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment) as process:
             assert process.stderr is not None
             assert any(moment in told for told in process.stderr)
@@ -170,7 +176,7 @@ def test_what_is_no_model_to_start_from_is_named(own: Path) -> None:
     assert not (own / "model").exists()
 
 
-@pytest.mark.parametrize("change", ["caption", "recipe", "start"])
+@pytest.mark.parametrize("change", ["caption", "config", "start"])
 def test_a_folder_of_another_training_is_refused_and_stays_as_it_is(
     trained: Path, own: Path, change: str
 ) -> None:
@@ -179,9 +185,9 @@ def test_a_folder_of_another_training_is_refused_and_stays_as_it_is(
     if change == "caption":
         table = own / "mine.csv"
         table.write_text(table.read_text().replace("mp4,a ", "mp4,one ", 1))
-    elif change == "recipe":
-        words = own / "recipe" / "words.toml"
-        words.write_text(words.read_text().replace("epochs = 2", "epochs = 3"))
+    elif change == "config":
+        config = own / "tiny.toml"
+        config.write_text(config.read_text().replace("epochs = 2", "epochs = 3"))
     else:
         start = str(trained / "model")
     result = train(own, trained / "model", "--videos", str(trained), "--from", start)
@@ -198,8 +204,8 @@ def test_it_starts_from_a_model_and_leaves_out_a_clip_that_cannot_be_read(
     (own / "broken.mp4").write_bytes(b"no video")
     with (own / "mine.csv").open("a") as table:
         table.write("broken.mp4,a red ball\nmissing.mp4,a red ball\n")
-    # Two rounds of words, as in the recipe `full`.
-    shutil.copy(own / "recipe" / "words.toml", own / "recipe" / "words-again.toml")
+    # Two rounds of words, as in the config `full`.
+    write_config(own / "tiny.toml", rounds=2)
     start = ("--from", str(trained / "model"))
     refused = train(own, own / "model", *start)
     assert isinstance(refused.exception, CorpusError)
@@ -220,17 +226,27 @@ def test_it_starts_from_a_model_and_leaves_out_a_clip_that_cannot_be_read(
 
     assert "2 of 6, words, round 1: " in result.stderr
     model = own / "model"
-    for stage in (model / "training" / "words-1", model / "words", model / "sentences"):
+    for stage in (model / "words" / "training" / "words-1", model / "words", model / "sentences"):
         origin = {"words": "words-1", "words-1": "words"}.get(stage.name, stage.name)
         assert read_card(stage)["started_from"]["weights"] == origin
-    # The encoder is not trained by this recipe, so both models have the same one.
+    # The encoder is not trained by this config, so both models have the same one.
     first, second = (densevidcap.load(folder / "model") for folder in (trained, own))
     ours, theirs = first.words.encoder.state_dict(), second.words.encoder.state_dict()
     assert all(bool((ours[name] == theirs[name]).all()) for name in ours)
 
 
 def test_words_too_rare_for_a_lexicon(own: Path) -> None:
-    (own / "recipe" / "lexicon.toml").write_text("[lexicon]\nmin_count = 9999\n")
+    config = own / "tiny.toml"
+    config.write_text(
+        config.read_text().replace("[lexicon]\nmin_count = 2", "[lexicon]\nmin_count = 9999")
+    )
     result = train(own, own / "model", "--from", "none")
     assert isinstance(result.exception, CorpusError)
-    assert "lower min_count in the recipe's lexicon.toml" in str(result.exception)
+    assert "lower min_count in the config's [lexicon]" in str(result.exception)
+
+
+def test_the_option_of_version_0_1_is_told_apart(own: Path) -> None:
+    result = train(own, own / "model", "--recipe", "small")
+    assert result.exit_code == 2
+    assert "--recipe is now --config" in result.stderr
+    assert not (own / "model").exists()

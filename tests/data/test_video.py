@@ -14,7 +14,7 @@ from densevidcap.data.clip import open_clip
 from densevidcap.data.limits import Limits
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.video import WORTH_A_SEEK
-from densevidcap.errors import ClipError, DenseVidCapWarning
+from densevidcap.errors import ClipError, ClipTooLargeError, DenseVidCapWarning
 from densevidcap.types import UInt8Array
 
 CODECS = {
@@ -197,6 +197,17 @@ def test_too_long(tmp_path: Path) -> None:
     path = write_video(tmp_path / "clip.mp4", 20)
     with pytest.raises(ClipError, match="max_duration"):
         open_clip(path, limits=Limits(max_duration=1)).sample()
+
+
+@pytest.mark.parametrize("name", ["mjpeg.mp4", "mjpeg.mkv", "mjpeg.avi", "ffv1.mkv", "png.mov"])
+def test_a_size_is_refused_by_its_name_whatever_the_decoder(name: str, tmp_path: Path) -> None:
+    """Decoders that refuse the first frame leave no size behind."""
+    codec = name.partition(".")[0]
+    pixels = {"mjpeg": "yuvj420p", "ffv1": "yuv420p", "png": "rgb24"}[codec]
+    path = write_video(tmp_path / name, 3, codec=codec, pixels=pixels)
+    assert open_clip(path).info.width == 64
+    with pytest.raises(ClipTooLargeError, match="64 x 48 pixels: 12,288 is over max_frame_bytes"):
+        _ = open_clip(path, limits=Limits(max_frame_bytes=4 * 64 * 48 - 1)).info
 
 
 def test_transparent_gif_is_laid_on_white(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,15 @@ def test_files_keep_to_the_schema_and_come_back_the_same(made: DenseCaptions) ->
     written = json.loads(render_json(made))
     VALIDATOR.validate(written)
     assert from_dict(written) == made
+
+
+def test_settings_are_written_where_there_are_any() -> None:
+    made = make_captions("clip.mp4")
+    assert "settings" not in json.loads(render_json(made))
+    changed = replace(made, settings={"decoding.beam": 3, "regions.terms": {"coherence": 1.0}})
+    written = json.loads(render_json(changed))
+    VALIDATOR.validate(written)
+    assert from_dict(written) == changed
 
 
 @given(texts)

@@ -15,7 +15,15 @@ from densevidcap.models.streams import Streams
 
 @torch.inference_mode()
 def score(captioner: CaptionModel, streams: Streams, sentences: Sequence[Sequence[int]]) -> Tensor:
-    """(N,): log P(sentence | streams), for one sentence (as in `Sentence.words`) a row."""
+    """(N,): log P(sentence | streams), for one sentence (as in `Hypothesis.ids`) a row."""
     signed = [torch.tensor([Vocabulary.BOS, *words, Vocabulary.EOS]) for words in sentences]
     padded = pad_sequence(signed, batch_first=True, padding_value=Vocabulary.PAD)
-    return captioner.log_likelihood(streams, padded)
+    return log_likelihood(captioner, streams, padded)
+
+
+def log_likelihood(captioner: CaptionModel, streams: Streams, sentences: Tensor) -> Tensor:
+    """(N,): log P(sentence | streams), of sentences (N, L) with their special tokens."""
+    targets = sentences[:, 1:]
+    logits: Tensor = captioner(streams, sentences[:, :-1])
+    each = logits.log_softmax(-1).gather(2, targets.unsqueeze(-1)).squeeze(-1)
+    return each.masked_fill(targets == Vocabulary.PAD, 0).sum(1)

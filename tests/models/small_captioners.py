@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
+from densevidcap.config import CaptionerConfig
 from densevidcap.data.text import Vocabulary
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions, Kind
+from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.streams import Streams
 
+Kind = Literal["bi-s2vt", "s2vt", "mean-pooling", "soft-attention"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SENTENCES = ("a dog runs on grass", "two cats sleep", "a man plays a guitar", "a dog sleeps")
 FRAME_STREAMS, WHOLE_STREAMS = {"regions": 5, "global": 3}, {"words": 7, "category": 4}
@@ -25,17 +27,12 @@ def make_captioner(
 ) -> CaptionModel:
     """In evaluation mode, with doubles: what should be equal is so to many digits."""
     torch.manual_seed(seed)
-    options = CaptionModelOptions(
-        kind=kind,
-        hidden=16,
-        embedding=8,
-        dropout=0.0,
-        stream_dropout=stream_dropout or {},
-        anchor=anchor,
-        frame_streams=FRAME_STREAMS,
-        whole_streams=WHOLE_STREAMS,
+    captioner = CaptionModel(
+        vocabulary or Vocabulary.build(SENTENCES),
+        CaptionerConfig(kind=kind, hidden=16, embedding=8, dropout=0.0, anchor=anchor),
+        StreamWidths(FRAME_STREAMS, WHOLE_STREAMS),
+        stream_dropout,
     )
-    captioner = CaptionModel(vocabulary or Vocabulary.build(SENTENCES), options)
     for parameter in captioner.parameters():
         # Larger than at the start of a training, so that every input changes the sentence.
         torch.nn.init.normal_(parameter, std=0.6)

@@ -8,13 +8,18 @@ from pathlib import Path
 
 from tests.models.small_world import read_corpus, write_corpus
 
-from densevidcap.config import AssociationConfig, RegionsConfig
+from densevidcap.config import (
+    AssociationConfig,
+    CaptionerConfig,
+    RegionsConfig,
+    SentenceTrainingConfig,
+)
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.text import Vocabulary
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache
-from densevidcap.train.sentences import SentenceOptions, SentenceTask
+from densevidcap.train.sentences import SentenceTask
 from densevidcap.train.view_cache import ViewCache, open_view_cache
 
 REGIONS = RegionsConfig(k=4)
@@ -47,22 +52,25 @@ def make_corpus(folder: Path, clips: int = 8) -> Corpus:
 
 
 def make_task(
-    corpus: Corpus, options: SentenceOptions | None = None, held_out: int = 0
+    corpus: Corpus,
+    options: SentenceTrainingConfig | None = None,
+    held_out: int = 0,
+    most_frames: int = 8,
 ) -> SentenceTask:
     """With a small captioner; the first so many clips are held out."""
     vocabulary = Vocabulary.build(text for record in corpus.records for text in record.captions)
     streams = {"centred": corpus.words.encoder.channels}
     whole = {"special_words": LEXICON_SIZE}
     captioner = CaptionModel(
-        vocabulary,
-        CaptionModelOptions(hidden=8, embedding=8, frame_streams=streams, whole_streams=whole),
+        vocabulary, CaptionerConfig(hidden=8, embedding=8), StreamWidths(streams, whole)
     )
     views = {record.id: corpus.library.view(record.id) for record in corpus.records}
     return SentenceTask(
         captioner.eval(),
         views,
-        corpus.library,
+        {record.id: corpus.library.pair(record.id) for record in corpus.records},
         corpus.records[held_out:],
         corpus.records[:held_out],
-        options or SentenceOptions(),
+        options or SentenceTrainingConfig(),
+        most_frames,
     )

@@ -9,21 +9,26 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.models.plain_scores import log_likelihood
 from tests.models.small_captioners import (
     KINDS,
     SENTENCES,
+    Kind,
     encode_sentences,
     make_captioner,
     make_streams,
 )
 from torch.nn import functional as F
 
+from densevidcap.config import CaptionerConfig, DecodingConfig, StreamsConfig, build_section
 from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.generate import search
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import CARD, save_model
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions, Kind
+from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.streams import Streams
+
+BEAMS = DecodingConfig()
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -144,7 +149,7 @@ def test_the_loss_is_the_mean_over_words() -> None:
             label_smoothing=smoothing,
         )
         torch.testing.assert_close(captioner.loss(streams, words, smoothing), expected)
-    likelihood = captioner.log_likelihood(streams, words)
+    likelihood = log_likelihood(captioner, streams, words)
     mean = -likelihood.sum() / (targets != Vocabulary.PAD).sum()
     torch.testing.assert_close(captioner.loss(streams, words), mean)
 
@@ -152,14 +157,16 @@ def test_the_loss_is_the_mean_over_words() -> None:
 @every_kind
 def test_a_few_sentences_are_learned_by_heart(kind: Kind) -> None:
     streams, drawn = make_streams([4, 1, 3, 2]), make_captioner(kind)
-    captioner = CaptionModel(drawn.vocabulary, drawn.options).double()
+    captioner = CaptionModel(drawn.vocabulary, drawn.config, drawn.widths).double()
     words = encode_sentences(captioner.vocabulary)
     optimiser = torch.optim.Adam(captioner.parameters(), 0.02)
     for _ in range(60):
         optimiser.zero_grad()
         captioner.loss(streams, words).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    said = [captioner.vocabulary.decode(found[0].words) for found in search(captioner, streams)]
+    said = [
+        captioner.vocabulary.decode(found[0].ids) for found in search(captioner, streams, BEAMS)
+    ]
     assert said == list(SENTENCES)
 
 
@@ -175,8 +182,8 @@ def test_a_saved_captioner_says_the_same(kind: Kind, tmp_path: Path) -> None:
     captioner.save(tmp_path, {"licence": "Apache-2.0"})
     loaded = CaptionModel.load(tmp_path)
     assert loaded.vocabulary.words == captioner.vocabulary.words
-    assert loaded.options == captioner.options
-    assert search(loaded, streams) == search(captioner, streams)
+    assert (loaded.config, loaded.widths) == (captioner.config, captioner.widths)
+    assert search(loaded, streams, BEAMS) == search(captioner, streams, BEAMS)
     captioner.save(tmp_path, {}, half=True)
     words = encode_sentences(captioner.vocabulary)[:3]
     halved = CaptionModel.load(tmp_path)(streams, words)
@@ -198,16 +205,33 @@ def test_folders_that_hold_no_captioner_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"kind": "transformer"}, "no kind 'transformer'"),
-        ({"hidden": 0}, "at least 1"),
+        ({"kind": "transformer"}, "'transformer' must be one of 'bi-s2vt'"),
+        ({"hidden": 0}, "1 or more"),
         ({"hidden": 511}, "511 must be even"),
         ({"dropout": 1.0}, "below 1"),
-        ({"frame_streams": {}}, "at least one stream"),
-        ({"whole_streams": {"regions": 3}}, "not in both"),
-        ({"stream_dropout": {"sound": 0.5}}, "'sound'; streams are regions"),
-        ({"stream_dropout": {"regions": -0.5}}, "from 0"),
     ],
 )
 def test_impossible_captioners_are_refused(options: dict[str, object], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
-        CaptionModelOptions(**options)  # type: ignore[arg-type]
+        build_section("mine.toml", CaptionerConfig, options)
+
+
+@pytest.mark.parametrize(
+    ("widths", "fault"),
+    [
+        (({},), "at least one stream"),
+        (({"regions": 3}, {"regions": 3}), "not in both"),
+    ],
+)
+def test_impossible_streams_are_refused(widths: tuple[dict[str, int], ...], fault: str) -> None:
+    with pytest.raises(ModelError, match=fault):
+        StreamWidths(*widths)
+
+
+@pytest.mark.parametrize(
+    ("dropout", "fault"),
+    [({"sound": 0.5}, "'sound', which is in neither"), ({"regions": -0.5}, "from 0")],
+)
+def test_impossible_stream_dropout_is_refused(dropout: dict[str, float], fault: str) -> None:
+    with pytest.raises(ModelError, match=fault):
+        StreamsConfig(("regions",), (), dropout)

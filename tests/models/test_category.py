@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.models.small_captioners import make_captioner
 from tests.models.small_views import FEATURES, WORDS, make_view
 
+from densevidcap.config import OptimisationConfig
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import save_model
 from densevidcap.models.category import CategoryClassifier, CategoryTask, mark_category
 from densevidcap.models.streams import ClipView
-from densevidcap.train.loop import Run, TrainingOptions
+from densevidcap.train.loop import TrainingLoop
 
 CATEGORIES = ("cooking", "music", "sports")
 
@@ -51,8 +52,8 @@ def test_probabilities_sum_to_one(seed: int, frames: int, categories: int) -> No
 def test_a_category_is_learned(tmp_path: Path) -> None:
     clips = make_clips(60)
     task = CategoryTask(make_classifier(), clips[:45], clips[45:])
-    options = TrainingOptions(epochs=15, learning_rate=0.1)
-    history = Run(task, options, tmp_path).train()
+    options = OptimisationConfig(epochs=15, learning_rate=0.1)
+    history = TrainingLoop(task, options, tmp_path).train()
     assert history[-1]["accuracy"] > 80
     assert CategoryTask(make_classifier(), clips, []).validate() == {}
 

@@ -12,30 +12,28 @@ from tests.models.small_captioners import SENTENCES
 from tests.models.small_views import FEATURES, REGIONS, WORDS, make_view
 from torch import Tensor, nn
 
+from densevidcap.config import CaptionerConfig, DecodingConfig, ModelConfig
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.generate import BeamOptions
 from densevidcap.decoding.mbr import Phrases
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.decoders import S2VT
 from densevidcap.models.streams import ClipView, Seen
-from densevidcap.pipeline.generator import MOST_FRAMES, CaptionGenerator
+from densevidcap.pipeline.generator import CaptionGenerator
 
 CATEGORIES = ("cooking", "music", "sports")
+SIZES = CaptionerConfig(hidden=16, embedding=8, dropout=0.0)
+BEAMS = ModelConfig(captioner=SIZES, decoding=DecodingConfig(beam=2, samples=0))
+MOST_FRAMES = 8
+"""Of a sequence, unless a config says otherwise."""
 
 
 def make_describer() -> CaptionGenerator:
     """Random weights, large enough that every input changes what is said."""
     torch.manual_seed(0)
-    options = CaptionModelOptions(
-        hidden=16,
-        embedding=8,
-        dropout=0.0,
-        frame_streams={"regions": FEATURES},
-        whole_streams={"category": len(CATEGORIES)},
-    )
-    captioner = CaptionModel(Vocabulary.build(SENTENCES), options).eval()
+    widths = StreamWidths({"regions": FEATURES}, {"category": len(CATEGORIES)})
+    captioner = CaptionModel(Vocabulary.build(SENTENCES), SIZES, widths).eval()
     classifier = CategoryClassifier(CATEGORIES, FEATURES, WORDS).eval()
     for parameter in (*captioner.parameters(), *classifier.parameters()):
         nn.init.normal_(parameter, std=0.6)
@@ -68,22 +66,24 @@ def test_one_lower_lstm_reads_forwards_and_the_other_backwards() -> None:
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
-def test_a_sentence_counts_with_the_probability_of_its_category(penalty: float) -> None:
+@pytest.mark.parametrize("samples", [0, 5])
+def test_a_sentence_counts_with_the_probability_of_its_category(
+    penalty: float, samples: int
+) -> None:
     """Eq. 14: the best, over the categories c, of P(s | c, v) times P(c | v)."""
     describer, view = make_describer(), make_view(frames=3, categories=0)
     assert describer.classifier is not None
     likely = describer.classifier.classify(view)
     assert likely.max() / likely.min() > 2
-    beams = BeamOptions(4, length_penalty=penalty)
+    decoding = DecodingConfig(beam=4, samples=samples, length_penalty=penalty, categories=3)
+    config = ModelConfig(captioner=SIZES, decoding=decoding)
     wanted: dict[tuple[int, tuple[int, ...]], float] = {}
     for name, probability in zip(CATEGORIES, likely, strict=True):
-        for one in describer.propose(mark_category(view, CATEGORIES, name), beams):
-            score = one.score + log(probability) / (len(one.words) + 1) ** penalty
-            key = (one.sequence, one.words)
+        for one in describer.propose(mark_category(view, CATEGORIES, name), config):
+            score = one.score + log(probability) / (len(one.ids) + 1) ** penalty
+            key = (one.sequence, one.ids)
             wanted[key] = max(score, wanted.get(key, score))
-    found = {
-        (one.sequence, one.words): one.score for one in describer.propose(view, beams, categories=3)
-    }
+    found = {(one.sequence, one.ids): one.score for one in describer.propose(view, config)}
     assert found == pytest.approx(wanted, abs=1e-5)
 
 
@@ -92,12 +92,12 @@ def test_every_frame_changes_what_is_thought_of_a_sentence(frames: int) -> None:
     describer, view = make_describer(), make_view(frames, categories=0)
     view = mark_category(view, CATEGORIES, "music")
     sentence = describer.captioner.vocabulary.encode(SENTENCES[0])
-    usual = describer.compare(view, [sentence])
-    scores = [{one.score for one in describer.propose(view, BeamOptions(2))}]
+    usual = describer.compare(view, [sentence], BEAMS)
+    scores = [{one.score for one in describer.propose(view, BEAMS)}]
     for changed in range(frames):
         other = change_frame(view, changed)
-        assert (np.abs(describer.compare(other, [sentence]) - usual) > 1e-6).all(), changed
-        scores.append({one.score for one in describer.propose(other, BeamOptions(2))})
+        assert (np.abs(describer.compare(other, [sentence], BEAMS) - usual) > 1e-6).all(), changed
+        scores.append({one.score for one in describer.propose(other, BEAMS)})
     assert len({frozenset(each) for each in scores}) == frames + 1
 
 
@@ -105,11 +105,11 @@ def test_of_a_long_clip_as_many_frames_are_looked_at_as_were_trained_on() -> Non
     describer, frames = make_describer(), 5 * MOST_FRAMES
     view = mark_category(make_view(frames, categories=0), CATEGORIES, "music")
     sentence = describer.captioner.vocabulary.encode(SENTENCES[0])
-    usual = describer.compare(view, [sentence])
+    usual = describer.compare(view, [sentence], BEAMS)
     counted = [
         changed
         for changed in range(frames)
-        if (describer.compare(change_frame(view, changed), [sentence]) != usual).any()
+        if (describer.compare(change_frame(view, changed), [sentence], BEAMS) != usual).any()
     ]
     assert len(counted) == MOST_FRAMES
     assert counted[0] < 5

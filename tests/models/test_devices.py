@@ -5,35 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 from tests.models.another_device import DEVICE, Away, another_device, send
-from tests.models.small_captioners import KINDS, encode_sentences, make_captioner, make_streams
+from tests.models.plain_scores import log_likelihood
+from tests.models.small_captioners import (
+    KINDS,
+    Kind,
+    encode_sentences,
+    make_captioner,
+    make_streams,
+)
 from tests.models.small_corpus import Corpus, make_corpus
 from tests.models.small_corpus import make_task as make_sentence_task
-from tests.models.small_lessons import make_evaluator, make_lessons, make_network, show
+from tests.models.small_examples import make_evaluator, make_examples, make_network, show
 from tests.models.small_views import FEATURES, WORDS, make_view
 from tests.models.small_world import SAMPLING, make_model
 from torch import Tensor, nn
 
-from densevidcap.config import EyesConfig, WordsConfig
+from densevidcap.config import (
+    DecodingConfig,
+    EvaluatorTrainingConfig,
+    EyesConfig,
+    OptimisationConfig,
+    SentenceTrainingConfig,
+    WordsConfig,
+    WordTrainingConfig,
+)
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
-from densevidcap.decoding.generate import BeamOptions, SampleOptions, compare, draw, search
+from densevidcap.decoding.generate import compare, sample, search
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import BACKBONES
-from densevidcap.models.captioner import Kind
 from densevidcap.models.category import CategoryClassifier, CategoryTask
 from densevidcap.models.device import device_of, move, resolve_device
 from densevidcap.models.streams import StreamFusion
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.train.evaluator import EvaluatorTask, ExampleOptions
+from densevidcap.train.evaluator import EvaluatorTask
 from densevidcap.train.feature_cache import cache_features
-from densevidcap.train.loop import Run, Task, TrainingOptions
-from densevidcap.train.sentences import SentenceOptions
-from densevidcap.train.words import Paradigm, WordOptions, WordTask
+from densevidcap.train.loop import Task, TrainingLoop
+from densevidcap.train.words import WordTask
 from densevidcap.types import Frames
 
 CPU = torch.device("cpu")
@@ -69,17 +82,17 @@ def test_captioners_say_the_same_there(kind: Kind, elsewhere: None) -> None:  # 
     captioner, streams = make_captioner(kind), make_streams([4, 1, 3])
     sentences = encode_sentences(captioner.vocabulary)[:3]
     ids = [[5, 6], [5, 7, 8]]
-    beams, samples = BeamOptions(width=3, max_length=6), SampleOptions(count=4, max_length=6)
-    here = search(captioner, streams, beams), draw(captioner, streams, samples)
+    config = DecodingConfig(beam=3, samples=4, max_length=6)
+    here = search(captioner, streams, config), sample(captioner, streams, config)
     compared = compare(captioner, streams, ids).numpy()
-    likely = captioner.log_likelihood(streams, sentences).detach().numpy()
+    likely = log_likelihood(captioner, streams, sentences).detach().numpy()
     send(captioner)
     streams = streams.to(DEVICE)
-    there = search(captioner, streams, beams), draw(captioner, streams, samples)
+    there = search(captioner, streams, config), sample(captioner, streams, config)
     for ours, theirs in zip(there, here, strict=True):
-        assert [[s.words for s in row] for row in ours] == [[s.words for s in r] for r in theirs]
+        assert [[s.ids for s in row] for row in ours] == [[s.ids for s in row] for row in theirs]
     np.testing.assert_allclose(compare(captioner, streams, ids).cpu().numpy(), compared)
-    found = captioner.log_likelihood(streams, sentences.to(DEVICE)).detach().cpu().numpy()
+    found = log_likelihood(captioner, streams, sentences.to(DEVICE)).detach().cpu().numpy()
     np.testing.assert_allclose(found, likely)
 
 
@@ -139,18 +152,22 @@ def test_words_are_read_there(
     np.testing.assert_allclose(there.features, here.features, rtol=1e-3, atol=1e-4)
 
 
-def word_task(corpus: Corpus, folder: Path, tuned: int, paradigm: Paradigm = "mimll") -> Task:
+def word_task(
+    corpus: Corpus, folder: Path, tuned: int, paradigm: Literal["mimll", "mil", "mll"] = "mimll"
+) -> Task:
     model = make_model(corpus.words.lexicon)
     stage = len(model.encoder.backbone.stages()) - tuned if tuned else None
     records = corpus.records[:4]
     cache, _ = cache_features(records, model.encoder, folder, SAMPLING, stage)
-    options = WordOptions(paradigm, tuned=tuned, batch=3, frames=0, bag="clip")
+    options = WordTrainingConfig(
+        paradigm=paradigm, tuned=tuned, batch=3, frames_per_clip=0, bag="clip"
+    )
     return WordTask(model, cache, records[1:], records[:1], options)
 
 
 def sentence_task(corpus: Corpus, _: Path) -> Task:
     torch.manual_seed(0)
-    return make_sentence_task(corpus, SentenceOptions(batch=64), held_out=2)
+    return make_sentence_task(corpus, SentenceTrainingConfig(batch=64), held_out=2)
 
 
 def category_task(*_: object) -> Task:
@@ -160,8 +177,8 @@ def category_task(*_: object) -> Task:
 
 
 def evaluator_task(*_: object) -> Task:
-    lessons = make_lessons(6)
-    return EvaluatorTask(make_network(lessons), lessons, lessons, ExampleOptions(batch=8))
+    examples, options = make_examples(6), EvaluatorTrainingConfig(batch=8)
+    return EvaluatorTask(make_network(examples), examples, examples, options)
 
 
 TASKS: dict[str, Callable[[Corpus, Path], Task]] = {
@@ -178,19 +195,19 @@ TASKS: dict[str, Callable[[Corpus, Path], Task]] = {
 @pytest.mark.parametrize("name", TASKS)
 def test_training_is_the_same_there(name: str, corpus: Corpus, tmp_path: Path) -> None:
     """All of it: batches, steps, averages, validation, and going on from a checkpoint."""
-    options = TrainingOptions(epochs=2, average=0.9, checkpoint_seconds=0.0)
+    options = OptimisationConfig(epochs=2, average=0.9, checkpoint_seconds=0.0)
     task = TASKS[name](corpus, tmp_path)
-    here = Run(task, options, tmp_path / "here").train()[-1]
+    here = TrainingLoop(task, options, tmp_path / "here").train()[-1]
     weights = nn.utils.parameters_to_vector(task.model.parameters()).tolist()
     with another_device():
         task = TASKS[name](corpus, tmp_path)
         send(task.model)
         first = _Stopping(task, steps=1)
         with pytest.raises(KeyboardInterrupt):
-            Run(first, options, tmp_path / "there", DEVICE).train()
+            TrainingLoop(first, options, tmp_path / "there", DEVICE).train()
         task = TASKS[name](corpus, tmp_path)
         send(task.model)
-        there = Run(task, options, tmp_path / "there", DEVICE).train()[-1]
+        there = TrainingLoop(task, options, tmp_path / "there", DEVICE).train()[-1]
         assert device_of(task.model) == DEVICE
         found = nn.utils.parameters_to_vector(task.model.parameters()).cpu().tolist()
     assert there == pytest.approx(here, rel=1e-3)
@@ -247,7 +264,7 @@ def test_mixed_precision_changes_nothing_on_the_cpu(tmp_path: Path) -> None:
     weights = []
     for mixed in (False, True):
         task = category_task()
-        options = TrainingOptions(epochs=2, mixed_precision=mixed)
-        Run(task, options, tmp_path / str(mixed)).train()
+        options = OptimisationConfig(epochs=2, mixed_precision=mixed)
+        TrainingLoop(task, options, tmp_path / str(mixed)).train()
         weights.append(nn.utils.parameters_to_vector(task.model.parameters()))
     assert torch.equal(*weights)

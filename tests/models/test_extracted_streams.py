@@ -11,19 +11,39 @@ import pytest
 from tests.models.mean_colour import MeanColour
 from tests.models.small_world import SAMPLING, make_lexicon, make_model, write_corpus
 
-from densevidcap.config import StreamsConfig
+from densevidcap.config import ModelConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import ClipRecord, read_manifest
-from densevidcap.models.captioner import CaptionModelOptions
-from densevidcap.models.streams import STREAMS, extract_streams, find_stream, look, make_streams
-from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
+from densevidcap.models.streams import (
+    STREAMS,
+    StreamProjection,
+    extract_streams,
+    find_stream,
+    look,
+    make_streams,
+)
+from densevidcap.pipeline.captioner import DenseCaptioner
+from densevidcap.progress import Silent
+from densevidcap.train.evaluator import EvaluatorStage
 from densevidcap.train.feature_cache import cache_features, cache_streams, read_extracted
-from densevidcap.train.loop import Silence, TrainingOptions
-from densevidcap.train.run import AboutOptions
-from densevidcap.train.sentences import SentenceOptions, SentencesFit, SentencesRecipe
-from densevidcap.train.view_cache import ViewOptions
+from densevidcap.train.sentences import SentenceStage
 
 NAMES = ("mean_colour", "first_colour")
+CONFIG = ModelConfig().override(
+    {
+        "frames.most": 3,
+        "regions.k": 4,
+        "streams.lexicon_size": 20,
+        "captioner.hidden": 8,
+        "captioner.embedding": 8,
+        "training.sentences.min_count": 1,
+        "training.sentences.batch": 64,
+        "training.sentences.epochs": 2,
+        "evaluator.width": 8,
+        "training.evaluator.min_count": 1,
+        "training.evaluator.epochs": 1,
+    }
+)
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +76,16 @@ def records(manifest: Path) -> Sequence[ClipRecord]:
     return list(read_manifest(manifest))
 
 
+def learn(manifest: Path, config: ModelConfig, folder: Path) -> SentenceStage:
+    """A captioner, trained to the end, in a model folder."""
+    words = manifest.parent / "words"
+    stage = SentenceStage(folder / "sentences", config, manifest, words, folder / "cache")
+    stage.run(Silent())
+    assert not stage.left_out
+    (folder / "words").symlink_to(words)
+    return stage
+
+
 def test_they_are_extracted_once_and_a_clip_without_is_not_asked_again(
     records: Sequence[ClipRecord], tmp_path: Path
 ) -> None:
@@ -83,52 +113,54 @@ def test_they_are_learned_from_and_spoken_of(
     """One clip of the corpus, and one of those to describe, has none."""
     lacking = records[2]
     colours().lacking.add(str(lacking.source))
-    recipe = SentencesRecipe(
-        SAMPLING,
-        StreamsConfig(("centred", "mean_colour"), ("clip_words", "first_colour")),
-        CaptionModelOptions(hidden=8, embedding=8),
-        ViewOptions(words=20, k=4),
-        SentenceOptions(min_count=1, batch=64),
-        TrainingOptions(epochs=2),
-        AboutOptions(),
+    config = CONFIG.override(
+        {
+            "streams.frame_level": ("centred", "mean_colour"),
+            "streams.clip_level": ("clip_words", "first_colour"),
+        }
     )
-    fit = SentencesFit(manifest, manifest.parent / "words", recipe, tmp_path / "sentences")
-    assert not fit.read_clips(tmp_path / "cache", lambda: None, lambda: None)
-    fit.train(Silence())
-    views = [fit.library.view(record.id) for record in records]
+    stage = learn(manifest, config, tmp_path)
+    views = [stage.views.view(record.id) for record in records]
     streams = make_streams([look(view)[0] for view in views], ("mean_colour",), ("first_colour",))
     assert streams.missing["mean_colour"].tolist() == [record is lacking for record in records]
     assert "first_colour" not in streams.missing
 
-    (tmp_path / "words").symlink_to(manifest.parent / "words")
-    captioner = DenseCaptioner.load(tmp_path)
-    widths = captioner.describer.captioner.fusion
-    assert widths.frames["mean_colour"].linear.in_features == 3  # type: ignore[union-attr]
+    model = DenseCaptioner.load(tmp_path)
+    projection = model.generator.captioner.fusion.frames["mean_colour"]
+    assert isinstance(projection, StreamProjection)
+    assert projection.linear.in_features == 3
     colours().asked.clear()
-    options = AnalysisOptions(frames=3, sequences=2, beam=2, draws=2)
+    settings = {"regions.k": 2, "decoding.beam": 2, "decoding.samples": 2}
     for record in records[2:4]:
-        assert len(captioner.caption(str(record.source), options=options)) > 0
+        assert len(model.caption(str(record.source), frames=3, settings=settings)) > 0
     assert colours().asked == [record.source for record in records[2:4]]
 
 
 def test_what_they_show_changes_what_is_said(manifest: Path, tmp_path: Path) -> None:
-    recipe = SentencesRecipe(
-        SAMPLING,
-        StreamsConfig(("mean_colour",), ()),
-        CaptionModelOptions(hidden=8, embedding=8, dropout=0.0),
-        ViewOptions(words=20, k=4),
-        SentenceOptions(min_count=1, batch=16),
-        TrainingOptions(epochs=1, learning_rate=1e-2),
-        AboutOptions(),
+    config = CONFIG.override(
+        {
+            "streams.frame_level": ("mean_colour",),
+            "streams.clip_level": (),
+            "captioner.dropout": 0.0,
+            "training.sentences.batch": 16,
+            "training.sentences.epochs": 1,
+            "training.sentences.learning_rate": 1e-2,
+        }
     )
-    fit = SentencesFit(manifest, manifest.parent / "words", recipe, tmp_path / "sentences")
-    fit.read_clips(tmp_path / "cache", lambda: None, lambda: None)
-    fit.train(Silence())
-    (tmp_path / "words").symlink_to(manifest.parent / "words")
-    describer = DenseCaptioner.load(tmp_path).describer
-    view = fit.library.view(fit.clips[0].id)
+    stage = learn(manifest, config, tmp_path)
+    model = DenseCaptioner.load(tmp_path)
+    view = stage.views.view(stage.clips[0].id)
     other = replace(view, extracted={"mean_colour": np.flip(view.extracted["mean_colour"], 1)})
     without = replace(view, extracted={})
-    found = [describer.compare(each, [[4, 5]]) for each in (view, other, without)]
+    found = [
+        model.generator.compare(each, [[4, 5]], model.config) for each in (view, other, without)
+    ]
     assert not np.allclose(found[0], found[1])
     assert not np.allclose(found[0], found[2])
+
+
+def test_an_evaluator_does_without_them(manifest: Path, tmp_path: Path) -> None:
+    config = CONFIG.override({"streams.frame_level": ("centred", "mean_colour")})
+    words = manifest.parent / "words"
+    EvaluatorStage(tmp_path / "model", config, manifest, words, tmp_path / "cache").run(Silent())
+    assert colours().asked == []

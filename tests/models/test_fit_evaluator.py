@@ -12,27 +12,28 @@ from click.testing import CliRunner, Result
 from tests.models.small_world import make_lexicon, make_model, write_corpus
 
 from densevidcap.cli import root
+from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import read_manifest, write_manifest
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS
 from densevidcap.models.evaluator import Evaluator
-from densevidcap.train.evaluator import EvaluatorFit, EvaluatorRecipe
-from densevidcap.train.loop import Silence
+from densevidcap.progress import Silent
+from densevidcap.train.evaluator import EvaluatorStage
 
-RECIPE = """
-[sampling]
-frames = 3
-[library]
-words = 20
+CONFIG = """
+[frames]
+most = 3
+[regions]
 k = 4
+[streams]
+lexicon_size = 20
 [evaluator]
 width = {width}
 hidden = 16
 embedding = 8
-[lessons]
+[training.evaluator]
 min_count = 1
 batch = 32
-[training]
 epochs = 3
 average = 0.9
 [about]
@@ -45,10 +46,10 @@ class Corpus:
     manifest: Path
     words: Path
     cache: Path
-    recipe: Path
+    config: Path
 
     def fit(self, out: Path, *more: str) -> Result:
-        paths = {"data": self.manifest, "words": self.words, "config": self.recipe, "out": out}
+        paths = {"data": self.manifest, "words": self.words, "config": self.config, "out": out}
         options = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
         cache = ["--cache", str(self.cache)]
         return CliRunner().invoke(root, ["fit", "evaluator", *options, *cache, *more])
@@ -65,9 +66,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def corpus(world: Path, tmp_path: Path) -> Corpus:
-    """With a manifest and a recipe that a test may change."""
+    """With a manifest and a config that a test may change."""
     write_manifest(tmp_path / "manifest.jsonl", read_manifest(world / "manifest.jsonl"))
-    (tmp_path / "evaluator.toml").write_text(RECIPE.format(width=8))
+    (tmp_path / "evaluator.toml").write_text(CONFIG.format(width=8))
     return Corpus(
         tmp_path / "manifest.jsonl", world / "words", world / "cache", tmp_path / "evaluator.toml"
     )
@@ -85,9 +86,8 @@ def test_a_model_with_its_card(corpus: Corpus, tmp_path: Path) -> None:
     card = json.loads((out / "card.json").read_text())
     assert card["data"]["about"] == "the test world"
     assert set(card["data"]["sha256"]) == {"manifest", "words", "weaker"}
-    assert card["calibrated_on"] == "held-out clips"
-    assert 0 <= card["calibration_error"] <= 1
-    assert Evaluator.load(out).network.options.width == 8
+    assert card["config"]["evaluator"]["width"] == 8
+    assert Evaluator.load(out).network.config.width == 8
 
     weights = (out / WEIGHTS).read_bytes()
     again = corpus.fit(out, "--weaker", str(weaker))
@@ -96,7 +96,7 @@ def test_a_model_with_its_card(corpus: Corpus, tmp_path: Path) -> None:
     assert corpus.fit(out, "--weaker", str(weaker), "--half").exit_code == 0
     assert (out / WEIGHTS).stat().st_size < 0.6 * len(weights)
 
-    corpus.recipe.write_text(RECIPE.format(width=4))
+    corpus.config.write_text(CONFIG.format(width=4))
     for other in ([], ["--weaker", str(weaker)]):
         refused = corpus.fit(out, *other)
         assert isinstance(refused.exception, ModelError)
@@ -107,33 +107,30 @@ class _KilledError(BaseException):
     """As sudden as the real thing: nothing in the package catches it."""
 
 
-class _Killer(Silence):
-    def epoch(self, epoch: int, figures: dict[str, float]) -> None:  # noqa: ARG002
+class _Killer(Silent):
+    def epoch(self, epoch: int, metrics: dict[str, float]) -> None:  # noqa: ARG002
         if epoch == 2:
             raise _KilledError
 
 
 def test_a_run_that_was_stopped_ends_in_the_same_weights(corpus: Corpus, tmp_path: Path) -> None:
     assert corpus.fit(tmp_path / "whole").exit_code == 0
-    recipe = EvaluatorRecipe.read(corpus.recipe)
-    fit = EvaluatorFit(corpus.manifest, corpus.words, recipe, tmp_path / "stopped")
-    fit.read_clips(corpus.cache, lambda: None, lambda: None)
+    config, out = ModelConfig.read(corpus.config), tmp_path / "stopped"
+    stage = EvaluatorStage(out, config, corpus.manifest, corpus.words, corpus.cache)
     with pytest.raises(_KilledError):
-        fit.train(_Killer())
+        stage.run(_Killer())
     assert not (tmp_path / "stopped" / WEIGHTS).exists()
     assert corpus.fit(tmp_path / "stopped").exit_code == 0
     stopped, whole = tmp_path / "stopped" / WEIGHTS, tmp_path / "whole" / WEIGHTS
     assert stopped.read_bytes() == whole.read_bytes()
 
 
-def test_without_held_out_clips_the_card_says_what_confidence_stands_on(
-    corpus: Corpus, tmp_path: Path
-) -> None:
+def test_without_held_out_clips_nothing_is_measured(corpus: Corpus, tmp_path: Path) -> None:
     records = [record for record in read_manifest(corpus.manifest) if record.split == "train"]
     write_manifest(corpus.manifest, records)
     assert corpus.fit(tmp_path / "model").exit_code == 0
     card = json.loads((tmp_path / "model" / "card.json").read_text())
-    assert card["calibrated_on"] == "training clips"
+    assert set(card["history"][-1]) == {"epoch", "step", "loss"}
 
 
 def test_a_faulty_file_of_sentences_is_refused(corpus: Corpus, tmp_path: Path) -> None:
@@ -145,7 +142,7 @@ def test_a_faulty_file_of_sentences_is_refused(corpus: Corpus, tmp_path: Path) -
 
 
 def test_a_corpus_that_teaches_nothing_is_refused(corpus: Corpus, tmp_path: Path) -> None:
-    corpus.recipe.write_text(RECIPE.format(width=8).replace("min_count = 1", "min_count = 9999"))
+    corpus.config.write_text(CONFIG.format(width=8).replace("min_count = 1", "min_count = 9999"))
     result = corpus.fit(tmp_path / "rare")
     assert isinstance(result.exception, CorpusError)
     assert "lower min_count" in str(result.exception)
@@ -156,12 +153,17 @@ def test_a_corpus_that_teaches_nothing_is_refused(corpus: Corpus, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "wrong", ["[evaluator]\nwidth = 0", "[lessons]\nhard = 2", "[lessons]\nrivals = 0"]
+    "wrong",
+    [
+        "[evaluator]\nwidth = 0",
+        "[training.evaluator]\nhard = 2",
+        "[training.evaluator]\nnegatives = 0",
+    ],
 )
 def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, wrong: str) -> None:
-    recipe = tmp_path / "evaluator.toml"
-    recipe.write_text(wrong)
+    config = tmp_path / "evaluator.toml"
+    config.write_text(wrong)
     section, name = wrong.split(" =")[0].split("\n")
-    with pytest.raises(ModelError, match=re.escape(f"{recipe}: {section} ")) as caught:
-        EvaluatorRecipe.read(recipe)
+    with pytest.raises(ModelError, match=re.escape(f"{config}: {section} ")) as caught:
+        ModelConfig.read(config)
     assert name in str(caught.value)

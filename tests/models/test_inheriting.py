@@ -7,22 +7,18 @@ from pathlib import Path
 import pytest
 import torch
 
+from densevidcap.config import CaptionerConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import ModelError
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions, warm_start
+from densevidcap.models.captioner import CaptionModel, StreamWidths, warm_start
 from densevidcap.models.streams import Streams
 
 OLD, NEW = Vocabulary(["a", "dog", "runs"]), Vocabulary(["runs", "a", "whale"])
 
 
 def make(vocabulary: Vocabulary, words: int, hidden: int = 8) -> CaptionModel:
-    options = CaptionModelOptions(
-        hidden=hidden,
-        embedding=6,
-        frame_streams={"centred": 5},
-        whole_streams={"clip": 5, "clip_words": words},
-    )
-    return CaptionModel(vocabulary, options).eval()
+    widths = StreamWidths({"centred": 5}, {"clip": 5, "clip_words": words})
+    return CaptionModel(vocabulary, CaptionerConfig(hidden=hidden, embedding=6), widths).eval()
 
 
 @pytest.fixture
@@ -70,6 +66,6 @@ def test_it_says_what_the_trained_one_says_without_the_streams_of_its_corpus(
 
 
 def test_other_sizes_are_refused(trained: Path) -> None:
-    with pytest.raises(ModelError, match="other sizes than the recipe's") as caught:
+    with pytest.raises(ModelError, match="other sizes than the config's") as caught:
         warm_start(make(NEW, words=7, hidden=10), trained)
     assert str(caught.value).startswith(f"{trained}: ")

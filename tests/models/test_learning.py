@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,13 +11,14 @@ import torch
 from tests.models.small_world import SAMPLING, make_model, read_corpus, write_corpus
 from torch.nn import functional as F
 
+from densevidcap.config import OptimisationConfig, WordTrainingConfig
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.detection import average_precision
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache, cache_features, gather
-from densevidcap.train.loop import Run, TrainingOptions
-from densevidcap.train.words import Paradigm, WordOptions, WordTask, label_clips
+from densevidcap.train.loop import TrainingLoop
+from densevidcap.train.words import WordTask, label_clips
 
 Corpus = tuple[list[ClipRecord], LexicalFCN, FeatureCache]
 
@@ -26,7 +28,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return read_corpus(write_corpus(tmp_path_factory.mktemp("world")))
 
 
-def make_task(corpus: Corpus, options: WordOptions, held_out: int = 4) -> WordTask:
+def make_task(corpus: Corpus, options: WordTrainingConfig, held_out: int = 4) -> WordTask:
     records, model, cache = corpus
     return WordTask(
         make_model(model.lexicon), cache, records[held_out:], records[:held_out], options
@@ -43,7 +45,7 @@ def test_labels_are_the_words_of_all_captions(corpus: Corpus) -> None:
 
 
 def test_an_epochs_batches_are_always_the_same_and_hold_each_clip_once(corpus: Corpus) -> None:
-    task = make_task(corpus, WordOptions(batch=6))
+    task = make_task(corpus, WordTrainingConfig(batch=6))
     assert task.steps_per_epoch() == len(list(task.batches(0))) == 3
     first, again, other = (list(task.batches(epoch)) for epoch in (0, 0, 1))
     assert all(torch.equal(a.features, b.features) for a, b in zip(first, again, strict=True))
@@ -55,7 +57,7 @@ def test_an_epochs_batches_are_always_the_same_and_hold_each_clip_once(corpus: C
 @pytest.mark.parametrize("bag", ["frame", "clip"])
 def test_loss_is_a_mean_over_clips_of_sums_over_words(corpus: Corpus, bag: str) -> None:
     """However many frames a clip has, it counts once."""
-    task = make_task(corpus, WordOptions(bag=bag, frames=2))  # type: ignore[arg-type]
+    task = make_task(corpus, WordTrainingConfig(bag=bag, frames_per_clip=2))  # type: ignore[arg-type]
     task.model.eval()
     batch = next(task.batches(0))
     keep = torch.ones(len(batch.owners), dtype=torch.bool)
@@ -77,13 +79,13 @@ def test_loss_is_a_mean_over_clips_of_sums_over_words(corpus: Corpus, bag: str) 
 
 @pytest.mark.parametrize(("paradigm", "gain"), [("mimll", 0.3), ("mll", 0.3), ("mil", 0.02)])
 def test_each_paradigm_learns_its_clips(
-    corpus: Corpus, paradigm: Paradigm, gain: float, tmp_path: Path
+    corpus: Corpus, paradigm: Literal["mimll", "mll", "mil"], gain: float, tmp_path: Path
 ) -> None:
     """MIL little in this time: it is told one word of a clip at each step."""
-    task = make_task(corpus, WordOptions(paradigm=paradigm, batch=8, frames=2))
+    task = make_task(corpus, WordTrainingConfig(paradigm=paradigm, batch=8, frames_per_clip=2))
     chance = np.nanmean(average_precision(task.score(task.clips)[0], task.labels))
-    options = TrainingOptions(epochs=20, learning_rate=5e-3)
-    history = Run(task, options, tmp_path).train()
+    options = OptimisationConfig(epochs=20, learning_rate=5e-3)
+    history = TrainingLoop(task, options, tmp_path).train()
     learned = np.nanmean(average_precision(task.score(task.clips)[0], task.labels))
     assert history[-1]["loss"] < history[0]["loss"]
     assert learned > chance + gain
@@ -91,14 +93,14 @@ def test_each_paradigm_learns_its_clips(
 
 
 def test_training_begins_near_the_priors(corpus: Corpus) -> None:
-    task = make_task(corpus, WordOptions())
+    task = make_task(corpus, WordTrainingConfig())
     shown, most = task.score(task.clips)
     np.testing.assert_allclose(shown.mean(axis=0), task.targets.mean(axis=0), atol=0.1)
     assert (most < shown + 1e-6).mean() > 0.9
 
 
 def test_a_clips_score_is_the_mean_of_its_frames_noisy_or(corpus: Corpus) -> None:
-    task = make_task(corpus, WordOptions())
+    task = make_task(corpus, WordTrainingConfig())
     shown, most = task.score(task.held_out)
     for clip, words, peak in zip(task.held_out, shown, most, strict=True):
         features, _ = gather(task.cache, [task.cache.rows(clip)])
@@ -113,7 +115,7 @@ def test_tuned_stages_learn_and_the_others_stay(corpus: Corpus, tmp_path: Path) 
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     stage = len(model.encoder.backbone.stages()) - 1
     cache, _ = cache_features(records, model.encoder, tmp_path, SAMPLING, stage)
-    task = WordTask(model, cache, records, [], WordOptions(tuned=1))
+    task = WordTask(model, cache, records, [], WordTrainingConfig(tuned=1))
     assert task.first_tuned == stage
 
     _, _, region_cache = corpus
@@ -123,7 +125,7 @@ def test_tuned_stages_learn_and_the_others_stay(corpus: Corpus, tmp_path: Path) 
         regions = task.regions(features).numpy()
     np.testing.assert_allclose(regions, region_cache.features(clip), rtol=0.02, atol=0.02)
 
-    history = Run(task, TrainingOptions(epochs=1), tmp_path / "run").train()
+    history = TrainingLoop(task, OptimisationConfig(epochs=1), tmp_path / "run").train()
     assert history == [{"epoch": 1, "step": 1, "loss": history[0]["loss"]}]
     changed = {n for n, tensor in model.state_dict().items() if not torch.equal(tensor, before[n])}
     tuned = {f"encoder.backbone.{n}" for n in ("_conv_head.weight", "_bn1.weight", "_bn1.bias")}
@@ -133,6 +135,6 @@ def test_tuned_stages_learn_and_the_others_stay(corpus: Corpus, tmp_path: Path) 
 def test_what_cannot_be_learned_is_refused(corpus: Corpus) -> None:
     records, model, cache = corpus
     with pytest.raises(CorpusError, match="no clip to train on"):
-        WordTask(model, cache, [], records, WordOptions())
+        WordTask(model, cache, [], records, WordTrainingConfig())
     with pytest.raises(ModelError, match="tuned = 99 is more than the backbone's stages"):
-        WordTask(model, cache, records, [], WordOptions(tuned=99))
+        WordTask(model, cache, records, [], WordTrainingConfig(tuned=99))

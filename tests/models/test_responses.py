@@ -14,7 +14,7 @@ from tests.data.made_clips import write_video as write_clip
 
 from densevidcap.data.clip import open_clip
 from densevidcap.data.sampling import Sampling
-from densevidcap.regions.words import ShownWord
+from densevidcap.models.shown_words import ShownWord
 from densevidcap.types import FloatArray, Grid, UInt8Array
 from densevidcap.viz.responses import (
     SHOWN,

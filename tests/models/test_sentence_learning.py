@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.models.plain_scores import score
 from tests.models.small_corpus import LEXICON_SIZE, REGIONS, Corpus, make_corpus, make_task
 
-from densevidcap.config import AssociationConfig
+from densevidcap.config import AssociationConfig, CaptionerConfig, SentenceTrainingConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.models.streams import look, make_streams
-from densevidcap.train.sentences import Batch, SentenceOptions, SentenceTask
+from densevidcap.train.sentences import Batch, SentenceTask
 from densevidcap.train.view_cache import open_view_cache
 
 Unsupported = Literal["first", "leave_out", "spread"]
@@ -43,7 +43,7 @@ def list_sentences(batch: Batch) -> list[tuple[int, ...]]:
 def test_an_epoch_has_every_caption_once_with_its_own_sequence(
     corpus: Corpus, batch: int, epoch: int
 ) -> None:
-    task = make_task(corpus, SentenceOptions(batch=batch))
+    task = make_task(corpus, SentenceTrainingConfig(batch=batch))
     batches = list(task.batches(epoch))
     assert len(batches) == task.steps_per_epoch()
     learned = Counter(
@@ -65,7 +65,7 @@ def test_an_epoch_has_every_caption_once_with_its_own_sequence(
 
 
 def test_an_epochs_batches_are_always_the_same_ones(corpus: Corpus) -> None:
-    task = make_task(corpus, SentenceOptions(batch=16, frames=2))
+    task = make_task(corpus, SentenceTrainingConfig(batch=16), most_frames=2)
     first, again, other = (list(task.batches(epoch)) for epoch in (3, 3, 4))
     for one, two in zip(first, again, strict=True):
         assert torch.equal(one.sentences, two.sentences)
@@ -77,7 +77,7 @@ def test_an_epochs_batches_are_always_the_same_ones(corpus: Corpus) -> None:
 def test_long_captions_are_cut_and_end(corpus: Corpus, longest: int) -> None:
     whole = make_task(corpus).pairs
     for pair, cut in zip(
-        whole, make_task(corpus, SentenceOptions(max_length=longest)).pairs, strict=True
+        whole, make_task(corpus, SentenceTrainingConfig(max_length=longest)).pairs, strict=True
     ):
         assert cut.words == (*pair.words[:-1][: longest + 1], EOS)
         assert (cut.clip, cut.sequence) == (pair.clip, pair.sequence)
@@ -85,7 +85,7 @@ def test_long_captions_are_cut_and_end(corpus: Corpus, longest: int) -> None:
 
 @pytest.mark.parametrize("frames", [1, 2, 3, 99])
 def test_frames_are_drawn_anew_in_their_order(corpus: Corpus, frames: int) -> None:
-    task = make_task(corpus, SentenceOptions(frames=frames))
+    task = make_task(corpus, most_frames=frames)
     most = min(3, frames)
     lengths = {
         length
@@ -97,16 +97,16 @@ def test_frames_are_drawn_anew_in_their_order(corpus: Corpus, frames: int) -> No
 
 
 def test_an_epoch_may_have_a_part_of_the_captions(corpus: Corpus) -> None:
-    task = make_task(corpus, SentenceOptions(batch=7, sentences=2))
+    task = make_task(corpus, SentenceTrainingConfig(batch=7, captions_per_clip=2))
     batches = list(task.batches(0))
     assert len(batches) == task.steps_per_epoch()
     assert sum(len(batch.sentences) for batch in batches) == 2 * len(corpus.records)
-    plenty = make_task(corpus, SentenceOptions(sentences=99))
+    plenty = make_task(corpus, SentenceTrainingConfig(captions_per_clip=99))
     assert sum(len(batch.sentences) for batch in plenty.batches(0)) == len(plenty.pairs)
 
 
 def test_held_out_captions_are_measured_in_nats_a_word(corpus: Corpus) -> None:
-    task = make_task(corpus, SentenceOptions(batch=5), held_out=4)
+    task = make_task(corpus, SentenceTrainingConfig(batch=5), held_out=4)
     total, words = 0.0, 0
     for pair in task.held_out:
         streams = make_streams(
@@ -122,9 +122,23 @@ def test_held_out_captions_are_measured_in_nats_a_word(corpus: Corpus) -> None:
 def test_a_corpus_without_captions_is_refused(corpus: Corpus) -> None:
     silent = [replace(record, captions=()) for record in corpus.records]
     views = {record.id: corpus.library.view(record.id) for record in silent}
+    nothing = {record.id: np.zeros(0, np.intp) for record in silent}
     model = make_task(corpus).model
     with pytest.raises(CorpusError, match="no caption to train on"):
-        SentenceTask(model, views, corpus.library, silent, [], SentenceOptions())
+        SentenceTask(model, views, nothing, silent, [], SentenceTrainingConfig(), 8)
+
+
+def test_a_caption_without_a_sequence_trains_none(corpus: Corpus) -> None:
+    task = make_task(corpus)
+    record = corpus.records[0]
+    sequences = np.arange(len(record.captions)) % 2 - 1
+    views = {record.id: corpus.library.view(record.id)}
+    shown = SentenceTask(
+        task.model, views, {record.id: sequences}, [record], [], SentenceTrainingConfig(), 8
+    )
+    assert [pair.sequence for pair in shown.pairs] == [0] * int((sequences == 0).sum())
+    said = [task.model.vocabulary.encode(caption) for caption in record.captions[1::2]]
+    assert [pair.words for pair in shown.pairs] == [tuple(words) for words in said]
 
 
 def test_captions_that_no_sequence_shows_are_learned_if_the_setting_says_so(
@@ -161,10 +175,17 @@ def test_captions_that_no_sequence_shows_are_learned_if_the_setting_says_so(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("min_count", 0), ("max_length", 0), ("batch", 0), ("frames", 0), ("sentences", -1)]
-    + [("label_smoothing", share) for share in (-0.1, 1.1)],
+    ("section", "name", "value"),
+    [
+        (SentenceTrainingConfig, "min_count", 0),
+        (SentenceTrainingConfig, "max_length", 0),
+        (SentenceTrainingConfig, "batch", 0),
+        (SentenceTrainingConfig, "captions_per_clip", -1),
+        (SentenceTrainingConfig, "label_smoothing", -0.1),
+        (SentenceTrainingConfig, "label_smoothing", 1.1),
+        (CaptionerConfig, "most_frames", 0),
+    ],
 )
-def test_settings_that_cannot_work_are_refused(name: str, value: float) -> None:
+def test_settings_that_cannot_work_are_refused(section: type, name: str, value: float) -> None:
     with pytest.raises(ModelError, match=f"{name} .* not {value}"):
-        SentenceOptions(**{name: value})  # type: ignore[arg-type]
+        section(**{name: value})

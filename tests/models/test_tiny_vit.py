@@ -10,7 +10,15 @@ import torch
 from tests.models.small_corpus import ASSOCIATION, LEXICON_SIZE, REGIONS
 from tests.models.small_world import SAMPLING, make_lexicon, write_corpus
 
-from densevidcap.config import EyesConfig, RegionsConfig, StreamsConfig, WordsConfig
+from densevidcap.config import (
+    CaptionerConfig,
+    EyesConfig,
+    ModelConfig,
+    RegionsConfig,
+    StreamsConfig,
+    WordsConfig,
+    WordTrainingConfig,
+)
 from densevidcap.data.clip import open_clip
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, read_manifest
@@ -18,16 +26,16 @@ from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.mbr import Phrases
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import BACKBONES, build_backbone
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
+from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.streams import StreamSizes, look, make_streams, size_streams, view_clip
 from densevidcap.models.word_detector import LexicalFCN, RegionEncoder
-from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
+from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import generate_sequences
 from densevidcap.train.feature_cache import cache_features, gather, name_cache
-from densevidcap.train.loop import Run, TrainingOptions
+from densevidcap.train.loop import TrainingLoop
 from densevidcap.train.view_cache import open_view_cache
-from densevidcap.train.words import WordOptions, WordTask
+from densevidcap.train.words import WordTask
 from densevidcap.types import Grid
 
 EYES = EyesConfig("tiny-vit", size=70, window=2, stride=1)
@@ -103,7 +111,7 @@ def test_it_learns_words_and_its_last_blocks_with_them(
     stage = len(stages) - tuned if tuned else None
     cache, failures = cache_features(records, model.encoder, tmp_path, SAMPLING, stage)
     assert not failures
-    options = WordOptions(tuned=tuned, tuned_rate=1.0, batch=4)
+    options = WordTrainingConfig(epochs=2, tuned=tuned, tuned_rate=1.0, batch=4)
     task = WordTask(model, cache, records[1:], records[:1], options)
     with torch.inference_mode():
         regions = task.regions(gather(cache, [cache.rows(records[0].id)])[0])
@@ -111,7 +119,7 @@ def test_it_learns_words_and_its_last_blocks_with_them(
     np.testing.assert_allclose(regions, model.read(frames).features, rtol=0.02, atol=0.02)
 
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    Run(task, TrainingOptions(epochs=2), tmp_path / "run").train()
+    TrainingLoop(task, options, tmp_path / "run").train()
     changed = {n for n, tensor in model.state_dict().items() if not torch.equal(tensor, before[n])}
     expected = {name for name in before if name.startswith("head.")}
     for each in stages[len(stages) - tuned :]:
@@ -143,13 +151,16 @@ def test_it_is_saved_loaded_and_describes_a_clip(records: list[ClipRecord], tmp_
 
     captions = [caption for record in records for caption in record.captions]
     channels = loaded.encoder.channels
-    streams = {"centred": channels, "whole_frames": channels}
-    sizes = CaptionModelOptions(hidden=8, embedding=8, frame_streams=streams)
-    captioner = CaptionModel(Vocabulary.build(captions), sizes).eval()
+    sizes = CaptionerConfig(hidden=8, embedding=8)
+    widths = StreamWidths({"centred": channels, "whole_frames": channels})
+    captioner = CaptionModel(Vocabulary.build(captions), sizes, widths).eval()
     meaning, phrases = LatentSpace.fit(captions), Phrases.count([captions])
-    whole = DenseCaptioner(loaded, CaptionGenerator(captioner, None, meaning, phrases))
-    options = AnalysisOptions(frames=3, sequences=3, beam=2, draws=2)
-    for caption in whole.caption(str(records[0].source), options=options):
+    generator = CaptionGenerator(captioner, None, meaning, phrases)
+    whole = DenseCaptioner(ModelConfig(eyes=EYES, captioner=sizes), loaded, generator)
+    settings = {"regions.k": 3, "decoding.samples": 2}
+    said = whole.caption(str(records[0].source), frames=3, beam=2, settings=settings)
+    assert len(said) >= 1
+    for caption in said:
         assert caption.sequence.grid == loaded.encoder.grid
         assert len(caption.boxes) == len(caption.sequence.times)
 

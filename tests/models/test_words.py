@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.errors import ModelError
-from densevidcap.regions.words import find_word, rank_words, score_clip, show_word
+from densevidcap.models.shown_words import find_word, rank_words, score_clip, show_word
 from densevidcap.types import FrameGrid, Grid
 
 GRID = Grid(10, 10, window=4, stride=2)

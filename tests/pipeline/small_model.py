@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from tests.models.small_world import make_model
 
+from densevidcap.config import CaptionerConfig, EvaluatorConfig, ModelConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.mbr import Phrases
-from densevidcap.models.calibration import Calibration
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
-from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork, EvaluatorOptions
+from densevidcap.model_folder import MEANING, PHRASES
+from densevidcap.models.captioner import CaptionModel, StreamWidths
+from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.train.sentences import MEANING, PHRASES
-from densevidcap.types import Grid
+from densevidcap.types import Candidates, Grid
 
 TAGS = {"dog": "NOUN", "cat": "NOUN", "man": "NOUN", "running": "VERB", "guitar": "NOUN"}
 """The lexicon."""
@@ -37,14 +37,11 @@ def write_model(folder: Path, evaluator: bool = True) -> Path:
     words = make_model(Lexicon(entries))
     words.save(folder / "words", {"licence": "Apache-2.0"})
     channels, vocabulary = words.encoder.channels, Vocabulary.build(SENTENCES)
-    options = CaptionModelOptions(
-        kind="mean-pooling",
-        hidden=16,
-        embedding=8,
-        frame_streams={"centred": channels, "frames": channels},
-        whole_streams={"clip_words": len(TAGS)},
+    captioner = CaptionModel(
+        vocabulary,
+        CaptionerConfig(kind="mean-pooling", hidden=16, embedding=8),
+        StreamWidths({"centred": channels, "frames": channels}, {"clip_words": len(TAGS)}),
     )
-    captioner = CaptionModel(vocabulary, options)
     sentences = folder / "sentences"
     sentences.mkdir()
     LatentSpace.fit(SENTENCES).save(sentences / MEANING)
@@ -52,9 +49,9 @@ def write_model(folder: Path, evaluator: bool = True) -> Path:
     history = [{"epoch": 1, "val_loss": 2.5}]
     captioner.save(sentences, {"history": history, "data": {"clips": 7}})
     if evaluator:
-        sizes = EvaluatorOptions(width=8, hidden=8, embedding=8)
+        sizes = EvaluatorConfig(width=8, hidden=8, embedding=8)
         network = EvaluatorNetwork(vocabulary, channels, len(TAGS), sizes)
-        Evaluator(network, Calibration(4.0, -1.0)).save(folder / "evaluator", {})
+        Evaluator(network).save(folder / "evaluator", {})
     return folder
 
 
@@ -72,6 +69,14 @@ def make_segment(
         words=tuple(TAGS),
         probabilities=random.random((frames, len(GRID), len(TAGS))).astype(np.float16),
         paths=random.integers(len(GRID), size=(sequences, frames)),
+        candidates=make_candidates(said, sequences, random),
+    )
+
+
+def make_candidates(
+    said: tuple[str, ...], sequences: int, random: np.random.Generator
+) -> Candidates:
+    return Candidates(
         sentences=said,
         likelihoods=random.uniform(-20, -5, (len(said), sequences)).astype(np.float32),
         affinities=random.normal(size=(len(said), sequences)).astype(np.float32),
@@ -79,6 +84,7 @@ def make_segment(
         fit=random.uniform(-1, 1, len(said)).astype(np.float32),
         confidence=random.random(len(said), np.float32),
         meanings=random.normal(size=(len(said), 3)).astype(np.float32),
+        scores=random.uniform(-5, -1, len(said)).astype(np.float32),
     )
 
 
@@ -90,5 +96,6 @@ def make_analysis(*segments: Segment) -> Analysis:
         height=48,
         model="small",
         model_version="1",
+        config=ModelConfig(),
         segments=segments,
     )

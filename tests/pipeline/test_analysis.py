@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from tests.pipeline.small_model import make_analysis, make_segment
 
+from densevidcap.config import ModelConfig
 from densevidcap.errors import CorpusError
 from densevidcap.pipeline.analysis import ARRAYS, FILE, Analysis
 from densevidcap.pipeline.captions import choose_captions
@@ -24,18 +25,25 @@ def test_nothing_changes_on_the_way(
     tmp_path_factory: pytest.TempPathFactory, seed: int, shots: int, frames: int
 ) -> None:
     segments = [make_segment(seed + n, frames, start=float(frames * n)) for n in range(shots)]
-    analysis = make_analysis(*segments)
+    settings = {"decoding.samples": 3, "regions.terms": {"informativeness": 1.0}}
+    config = ModelConfig().override(settings)
+    analysis = replace(make_analysis(*segments), config=config, settings=settings)
     folder = tmp_path_factory.mktemp("kept")
     analysis.save(folder)
     read = Analysis.load(folder)
     assert replace(read, segments=()) == replace(analysis, segments=())
     for one, other in zip(read.segments, segments, strict=True):
+        found, given_one = one.candidates, other.candidates
+        assert found.sentences == given_one.sentences
+        for name in found.list_arrays():
+            expected = getattr(given_one, name)
+            np.testing.assert_array_equal(getattr(found, name), expected, strict=True)
         for field in fields(one):
-            kept, given_one = getattr(one, field.name), getattr(other, field.name)
             if field.name in ARRAYS:
-                np.testing.assert_array_equal(kept, given_one, strict=True)
-            else:
-                assert kept == given_one
+                kept, expected = getattr(one, field.name), getattr(other, field.name)
+                np.testing.assert_array_equal(kept, expected, strict=True)
+            elif field.name != "candidates":
+                assert getattr(one, field.name) == getattr(other, field.name)
     assert choose_captions(read) == choose_captions(analysis)
 
 
@@ -62,7 +70,9 @@ def test_a_cut_file_is_refused(tmp_path: Path, size: int) -> None:
 @pytest.mark.parametrize(
     "change",
     [
+        {"version": 1},
         {"version": 99},
+        {"config": {"decoding": {"beam": 0}}},
         {"segments": [{"start": 0}]},
         {"source": None, "surplus": 1},
     ],
@@ -70,7 +80,7 @@ def test_a_cut_file_is_refused(tmp_path: Path, size: int) -> None:
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     analysis = make_analysis(make_segment())
     analysis.save(tmp_path)
-    content = {"version": 1, "segments": [], **change}
+    content = {"version": 2, "config": {}, "segments": [], **change}
     header = {"analysis": json.dumps(content)}
     save_file(load_file(tmp_path / FILE), tmp_path / FILE, header)
     with pytest.raises(CorpusError, match="do it again"):
@@ -80,6 +90,10 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, change: dict[str, obj
 def test_arrays_that_do_not_fit_are_refused() -> None:
     segment = make_segment()
     with pytest.raises(ValueError, match="likelihoods"):
-        replace(segment, likelihoods=segment.likelihoods[:, :1])
+        replace(segment.candidates, likelihoods=segment.candidates.likelihoods[:-1])
+    one = segment.candidates.likelihoods[:, :1]
+    fewer = replace(segment.candidates, likelihoods=one, affinities=one)
+    with pytest.raises(ValueError, match="likelihoods must be of 3 region-sequences"):
+        replace(segment, candidates=fewer)
     with pytest.raises(ValueError, match="regions"):
         replace(segment, paths=segment.paths + 100)

@@ -10,18 +10,15 @@ from tests.data.test_shots import write_scenes
 from tests.pipeline.small_model import TAGS, write_model
 
 import densevidcap
+from densevidcap.config import FramesConfig, ModelConfig
 from densevidcap.data.clip import open_clip
+from densevidcap.data.shots import cut, sample_segment
 from densevidcap.errors import ClipError, ModelError
-from densevidcap.pipeline.captioner import (
-    LONGEST,
-    STAGES,
-    AnalysisOptions,
-    DenseCaptioner,
-    cut,
-    sample_segment,
-)
+from densevidcap.model_folder import BUNDLED, read_model_config, write_model_card
+from densevidcap.pipeline.captioner import STEPS, DenseCaptioner
 
-FEW = AnalysisOptions(frames=3, sequences=4, draws=3)
+FEW = {"frames.most": 3, "regions.k": 4, "decoding.samples": 3}
+SHOTS = {"frames.most": 2, "frames.per_shot": "always", "decoding.samples": 2}
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +28,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> DenseCaptioner:
 
 def test_the_same_clip_gets_the_same_captions(model: DenseCaptioner, tmp_path: Path) -> None:
     clip = write_video(tmp_path / "talk.mp4", 20)
-    captions = model.caption(clip, k=3, options=FEW)
-    assert captions == model.caption(clip, k=3, options=FEW)
+    captions = model.caption(clip, k=3, settings=FEW)
+    assert captions == model.caption(clip, k=3, settings=FEW)
     assert captions.source == str(clip)
     assert (captions.width, captions.height) == (64, 48)
     assert captions.duration == pytest.approx(2.0)
@@ -45,11 +42,11 @@ def test_stages_are_reported_in_order(model: DenseCaptioner, tmp_path: Path) -> 
     clip = open_clip(write_scenes(tmp_path / "film", [8, 8]), frame_rate=4)
     analysis = model.analyse(
         clip,
-        AnalysisOptions(frames=2, per_shot=True, draws=1),
+        SHOTS,
         lambda stage, share: said.append((stage, share)),
     )
     stages, shares = zip(*said, strict=True)
-    assert stages == (*STAGES, *STAGES[1:])
+    assert stages == (*STEPS, *STEPS[1:])
     assert list(shares) == sorted(shares)
     assert 0 <= min(shares) <= max(shares) < 1
     assert len(analysis.segments) == 2
@@ -57,12 +54,12 @@ def test_stages_are_reported_in_order(model: DenseCaptioner, tmp_path: Path) -> 
 
 def test_each_shot_is_described_by_itself(model: DenseCaptioner, tmp_path: Path) -> None:
     clip = open_clip(write_scenes(tmp_path / "film", [12, 8, 10]), frame_rate=4)
-    analysis = model.analyse(clip, AnalysisOptions(frames=2, per_shot=True, draws=2))
+    analysis = model.analyse(clip, SHOTS)
     spans = [(segment.start, segment.end) for segment in analysis.segments]
     assert spans == [(0, 3), (3, 5), (5, 7.5)]
     for segment in analysis.segments:
         assert ((segment.start <= segment.times) & (segment.times < segment.end)).all()
-        said = {word for sentence in segment.sentences for word in sentence.split()}
+        said = {word for sentence in segment.candidates.sentences for word in sentence.split()}
         assert set(segment.words) == said & set(TAGS)
 
 
@@ -70,23 +67,25 @@ def test_a_whole_clip_keeps_the_lexicon(model: DenseCaptioner, tmp_path: Path) -
     clip = open_clip(write_scenes(tmp_path / "film", [4, 4]))
     (segment,) = model.analyse(clip, FEW).segments
     assert segment.words == tuple(TAGS)
-    assert segment.sentences == tuple(dict.fromkeys(segment.sentences))
-    assert segment.quality.tolist() == sorted(segment.quality.tolist(), reverse=True)
+    assert segment.candidates.sentences == tuple(dict.fromkeys(segment.candidates.sentences))
+    assert segment.candidates.quality.tolist() == sorted(
+        segment.candidates.quality.tolist(), reverse=True
+    )
 
 
 def test_all_frames_that_are_asked_for_are_looked_at(model: DenseCaptioner, tmp_path: Path) -> None:
     """Not the first one alone: a clip that goes on otherwise has other words there."""
     (segment,) = model.analyse(open_clip(write_video(tmp_path / "talk.mp4", 20)), FEW).segments
     assert segment.times == pytest.approx([0.3, 1.0, 1.6], abs=0.11)
-    assert segment.probabilities.shape[0] == segment.paths.shape[1] == FEW.frames
+    assert segment.probabilities.shape[0] == segment.paths.shape[1] == 3
     seen = {frame.tobytes() for frame in segment.probabilities}
-    assert len(seen) == FEW.frames
+    assert len(seen) == 3
     (usual,) = model.analyse(open_clip(write_video(tmp_path / "long.mp4", 100))).segments
-    assert len(usual.times) == AnalysisOptions().frames == 30
+    assert len(usual.times) == model.config.frames.most == FramesConfig().most == 30
 
 
 def test_a_single_picture_has_captions(model: DenseCaptioner, tmp_path: Path) -> None:
-    captions = model.caption(write_folder(tmp_path / "one", 1), k=2, options=FEW)
+    captions = model.caption(write_folder(tmp_path / "one", 1), k=2, settings=FEW)
     assert captions.duration == 1.0
     assert {(caption.start, caption.end) for caption in captions} == {(0.0, 1.0)}
 
@@ -95,25 +94,27 @@ def test_without_an_evaluator_confidence_goes_by_agreement(tmp_path: Path) -> No
     model = densevidcap.load(write_model(tmp_path / "plain", evaluator=False))
     clip = open_clip(write_folder(tmp_path / "pictures", 3))
     (segment,) = model.analyse(clip, FEW).segments
-    assert not segment.fit.any()
-    assert segment.confidence.tolist() == sorted(segment.confidence.tolist(), reverse=True)
+    assert not segment.candidates.fit.any()
+    assert segment.candidates.confidence.tolist() == sorted(
+        segment.candidates.confidence.tolist(), reverse=True
+    )
 
 
 def test_long_clips_are_cut_and_long_shots_divided(tmp_path: Path) -> None:
     clip = open_clip(write_scenes(tmp_path / "slow", [20, 10]), frame_rate=0.2)
-    assert cut(clip, per_shot=False) == [(0, 150)]
-    spans = cut(clip)
+    assert cut(clip, FramesConfig(per_shot="never")) == [(0, 150)]
+    spans = cut(clip, FramesConfig())
     assert spans[0][0] == 0
     assert spans[-1][1] == 150
     assert 100 in {start for start, _ in spans}
-    assert all(end - start <= LONGEST for start, end in spans)
+    assert all(end - start <= FramesConfig().longest for start, end in spans)
     assert [end for _, end in spans[:-1]] == [start for start, _ in spans[1:]]
 
 
 def test_a_segment_without_frames_is_passed_over(tmp_path: Path) -> None:
     clip = open_clip(write_folder(tmp_path / "pictures", 3))
-    assert sample_segment(clip, (0.2, 0.8), 5, (8, 8)) is None
-    frames = sample_segment(clip, (1.0, 3.0), 5, (8, 8))
+    assert sample_segment(clip, (0.2, 0.8), FramesConfig(5), (8, 8)) is None
+    frames = sample_segment(clip, (1.0, 3.0), FramesConfig(5), (8, 8))
     assert frames is not None
     assert frames.times.tolist() == [1.0, 2.0]
 
@@ -129,7 +130,85 @@ def test_half_a_model_is_named(tmp_path: Path) -> None:
         densevidcap.load(tmp_path / "half")
 
 
-@pytest.mark.parametrize("wrong", [{"frames": 0}, {"beam": 0}, {"draws": -1}])
-def test_impossible_options_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ModelError, match="must be at least 1"):
-        AnalysisOptions(**wrong)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"frames.most": 0}, "most must be 1 or more"),
+        ({"decoding.beam": 0}, "beam must be 1 or more"),
+        ({"decoding.samples": -1}, "samples must be 0 or more"),
+        ({"decoding.beams": 3}, "no setting 'decoding.beams'"),
+        ({"decoding.beam": "wide"}, "must be a whole number"),
+        ({"captioner.hidden": 3}, "of a trained model"),
+        ({"eyes.size": 32}, "of a trained model"),
+    ],
+)
+def test_impossible_settings_are_refused(
+    model: DenseCaptioner, wrong: dict[str, object], fault: str
+) -> None:
+    with pytest.raises(ModelError, match=fault):
+        model.override(wrong)
+
+
+def test_what_is_given_overrides_the_config_and_is_told(
+    model: DenseCaptioner, tmp_path: Path
+) -> None:
+    clip = write_folder(tmp_path / "pictures", 4)
+    assert model.caption(clip, k=5, settings={"decoding.seed": 0}).settings == {}
+    captions = model.caption(
+        clip, k=2, diversity=0.1, frames=3, beam=2, seed=1, per_shot=True, settings={"regions.k": 3}
+    )
+    assert captions.settings == {
+        "selection.k": 2,
+        "selection.diversity": 0.1,
+        "frames.most": 3,
+        "decoding.beam": 2,
+        "decoding.seed": 1,
+        "frames.per_shot": "always",
+        "regions.k": 3,
+    }
+
+
+def test_every_setting_of_the_card_is_used(tmp_path: Path) -> None:
+    """What training chose is what captioning does, without a word from the caller."""
+    folder = write_model(tmp_path / "own")
+    config = read_model_config(folder).override(
+        {
+            "frames.most": 5,
+            "regions.k": 3,
+            "captioner.most_frames": 2,
+            "decoding.samples": 4,
+            "decoding.candidates": 9,
+            "selection.k": 2,
+            "confidence.evidence": 0.0,
+        }
+    )
+    write_model_card(folder, config, licence="MIT")
+    model = densevidcap.load(folder)
+    assert model.config == config
+    lengths: list[int] = []
+    model.generator.captioner.fusion.register_forward_pre_hook(
+        lambda _, given: lengths.extend(given[0].lengths.tolist())
+    )
+    clip = open_clip(write_folder(tmp_path / "pictures", 9))
+    (segment,) = model.analyse(clip).segments
+    assert segment.paths.shape == (3, 5)
+    assert set(lengths) == {2}
+    assert 1 <= len(segment.candidates) <= 9
+    captions = model.caption(clip)
+    assert len(captions) == 2
+    assert captions.settings == {}
+    for caption in captions:
+        assert not set(caption.unsupported) & set(TAGS)
+
+
+def test_captions_without_samples(model: DenseCaptioner, tmp_path: Path) -> None:
+    clip = write_folder(tmp_path / "pictures", 3)
+    captions = model.caption(clip, beam=3, settings={"decoding.samples": 0})
+    assert len(captions) >= 1
+    assert captions.settings == {"decoding.beam": 3, "decoding.samples": 0}
+
+
+def test_the_bundled_model_is_that_of_the_default_config() -> None:
+    """Its card, and what is read from the cards of its stages as version 0.1 wrote them."""
+    ours, default = read_model_config(BUNDLED), ModelConfig.read("default")
+    assert {n.partition(".")[0] for n in ours.list_differences(default)} <= {"training", "about"}

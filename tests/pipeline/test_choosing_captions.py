@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.pipeline.small_model import SENTENCES, TAGS, make_analysis, make_segment
 
 from densevidcap.data.lexicon import list_content_words
-from densevidcap.pipeline.captions import LEAST, choose_captions
+from densevidcap.pipeline.captions import choose_captions
 
 seeds = st.integers(0, 10_000)
 
@@ -38,10 +38,12 @@ def test_k_different_captions_of_each_segment(
 @given(seed=seeds, k=st.integers(1, 4))
 def test_without_diversity_the_best_are_chosen(seed: int, k: int) -> None:
     segment = make_segment(seed)
-    segment = replace(segment, affinities=np.zeros_like(segment.affinities))
+    found = segment.candidates
+    found = replace(found, affinities=np.zeros_like(found.affinities))
+    segment = replace(segment, candidates=found)
     captions = choose_captions(make_analysis(segment), k, diversity=0)
-    best = np.argsort(-segment.quality)[:k]
-    assert {caption.text for caption in captions} == {segment.sentences[place] for place in best}
+    best = np.argsort(-found.quality)[:k]
+    assert {caption.text for caption in captions} == {found.sentences[row] for row in best}
 
 
 @settings(max_examples=30)
@@ -49,9 +51,9 @@ def test_without_diversity_the_best_are_chosen(seed: int, k: int) -> None:
 def test_captions_have_region_sequences_of_their_own(seed: int, k: int) -> None:
     segment = make_segment(seed, sequences=3)
     captions = choose_captions(make_analysis(segment), k)
-    places = {text: place for place, text in enumerate(segment.sentences)}
+    places = {text: place for place, text in enumerate(segment.candidates.sentences)}
     ties = [
-        segment.likelihoods[places[caption.text]]
+        segment.candidates.likelihoods[places[caption.text]]
         .tolist()
         .index(np.float32(caption.log_probability))
         for caption in captions
@@ -67,7 +69,9 @@ def test_captions_have_region_sequences_of_their_own(seed: int, k: int) -> None:
 @given(seed=seeds, support=st.floats(0, 1))
 def test_evidence_lies_on_the_caption_s_own_sequence(seed: int, support: float) -> None:
     segments = make_segment(seed), make_segment(seed + 1, start=4.0)
-    for caption in choose_captions(make_analysis(*segments), 3, support=support):
+    analysis = make_analysis(*segments)
+    config = analysis.config.override({"confidence.evidence": support})
+    for caption in choose_captions(replace(analysis, config=config), 3):
         segment = segments[caption.start >= 4]
         found = [evidence.word for evidence in caption.evidence]
         assert {*found, *caption.unsupported} == set(list_content_words(caption.text))
@@ -82,7 +86,7 @@ def test_evidence_lies_on_the_caption_s_own_sequence(seed: int, support: float) 
 
 def test_words_without_evidence_are_named() -> None:
     segment = make_segment()
-    silent = replace(segment, probabilities=np.full_like(segment.probabilities, LEAST / 2))
+    silent = replace(segment, probabilities=np.full_like(segment.probabilities, 0.05))
     for caption in choose_captions(make_analysis(silent)):
         assert caption.evidence == ()
         assert (caption.start, caption.end) == (0, 4)
@@ -100,8 +104,27 @@ def test_a_caption_holds_where_its_words_are_shown() -> None:
 def test_what_says_the_same_is_said_once() -> None:
     segment = make_segment(sentences=3)
     same = ("a dog chases a cat", "the cat chases the dog", "a man is running")
-    texts = {c.text for c in choose_captions(make_analysis(replace(segment, sentences=same)))}
+    segment = replace(segment, candidates=replace(segment.candidates, sentences=same))
+    texts = {c.text for c in choose_captions(make_analysis(segment))}
     assert len(texts) == 2
+
+
+def test_what_was_set_is_told() -> None:
+    analysis = make_analysis(make_segment())
+    assert choose_captions(analysis).settings == {}
+    assert choose_captions(analysis, k=5, diversity=0.4).settings == {}
+    assert choose_captions(analysis, k=2).settings == {"selection.k": 2}
+    sampled = replace(analysis, settings={"decoding.samples": 3})
+    both = {"decoding.samples": 3, "selection.diversity": 0.9}
+    assert choose_captions(sampled, diversity=0.9).settings == both
+
+
+@pytest.mark.parametrize("smooth", [1, 2, 5, 6])
+def test_any_smoothing_keeps_the_span_inside_the_clip(smooth: int) -> None:
+    analysis = make_analysis(make_segment(frames=7))
+    config = analysis.config.override({"confidence.smooth": smooth})
+    for caption in choose_captions(replace(analysis, config=config)):
+        assert 0 <= caption.start < caption.end <= 7
 
 
 def test_choosing_needs_no_network() -> None:

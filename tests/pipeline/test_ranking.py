@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.pipeline.small_model import make_candidates
 
 from densevidcap.errors import ModelError
 from densevidcap.metrics.cider import Consensus
-from densevidcap.pipeline.confidence import Judged, Ranking, judge
+from densevidcap.pipeline.confidence import Judged, Ranking, Worth, judge
 
 CLIPS, SENTENCES = 60, 10
 
@@ -26,7 +28,9 @@ def make_clips(helps: float, seed: int = 0) -> list[Judged]:
         value = worth + random.normal(scale=0.05, size=SENTENCES)
         share = 1 / (1 + np.exp(-(5 * worth - 2)))
         confirmed = random.binomial(4, share) / 4
-        clips.append(Judged(agreement, fit, value.astype(np.float32), confirmed.astype(np.float32)))
+        found = make_candidates(("a dog",) * SENTENCES, 1, random)
+        found = replace(found, quality=agreement, fit=fit)
+        clips.append((found, Worth(value.astype(np.float32), confirmed.astype(np.float32))))
     return clips
 
 
@@ -42,8 +46,8 @@ def test_an_evaluator_that_misleads_is_not_heard() -> None:
 def test_confidence_is_the_share_that_is_confirmed() -> None:
     ranking = Ranking.learn(make_clips(0.5))
     unseen = make_clips(0.5, seed=1)
-    confidence = np.concatenate([ranking.rate(clip.agreement, clip.fit) for clip in unseen])
-    confirmed = np.concatenate([clip.confirmed for clip in unseen])
+    confidence = np.concatenate([ranking.rate(found.quality, found.fit) for found, _ in unseen])
+    confirmed = np.concatenate([worth.confirmed for _, worth in unseen])
     for part in np.array_split(np.argsort(confidence), 5):
         assert confidence[part].mean() == pytest.approx(confirmed[part].mean(), abs=0.08)
 
@@ -58,10 +62,15 @@ def test_confidence_ranks_by_agreement_without_an_evaluator(agreement: list[floa
 def test_sentences_are_judged_by_the_captions_of_their_clip() -> None:
     captions = {"one": ["a dog runs", "the dog plays"], "two": ["a man cooks"]}
     sentences = ["a dog runs", "a man runs", "there is the"]
-    numbers = np.zeros(3, np.float32)
-    judged = judge(sentences, numbers, numbers, "one", captions["one"], Consensus(captions))
+    judged = judge(sentences, "one", captions["one"], Consensus(captions))
     assert judged.confirmed.tolist() == [1, 0.5, 0]
     assert judged.value.argmax() == 0
+
+
+def test_sentences_are_sorted_by_confidence() -> None:
+    found = make_candidates(("a", "b", "c"), 2, np.random.default_rng(0))
+    found = replace(found, quality=np.array([0.1, 0.3, 0.2], np.float32))
+    assert Ranking(fit=0.0).sort(found) == ["b", "c", "a"]
 
 
 def test_a_ranking_comes_back_as_it_was_saved(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A corpus, a model and experiments so small that rivals are trained in seconds."""
+"""A corpus, a model and experiments so small that baselines are trained in seconds."""
 
 from __future__ import annotations
 
@@ -9,58 +9,45 @@ from click.testing import CliRunner, Result
 from tests.models.small_world import make_lexicon, make_model, write_corpus
 
 from densevidcap.cli import root
+from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import read_manifest
-from densevidcap.train.evaluator import EvaluatorFit, EvaluatorRecipe
-from densevidcap.train.loop import Silence
-from densevidcap.train.sentences import SentencesFit, SentencesRecipe
+from densevidcap.progress import Silent
+from densevidcap.train.evaluator import EvaluatorStage
+from densevidcap.train.sentences import SentenceStage
 
-RIVAL = """
-[sampling]
-frames = 3
-[streams]
-frame_level = ["regions"]
-clip_level = ["category"]
-[captioner]
-kind = "{kind}"
-hidden = 16
-embedding = 8
-[library]
-words = 20
-k = 4
-[sentences]
-min_count = 1
-[training]
-epochs = 1
-"""
-EVALUATOR = """
-[sampling]
-frames = 3
-[library]
-words = 20
-k = 4
-[evaluator]
-width = 8
-hidden = 16
-embedding = 8
-[lessons]
-min_count = 1
-[training]
-epochs = 1
-"""
-WORDS = """
-[sampling]
-frames = 3
-[encoder]
+CONFIG = """
+[frames]
+most = 3
+[eyes]
 backbone = "lite0"
 size = 96
 window = 2
 stride = 1
-[head]
-hidden = 8
 [words]
+hidden = 8
+[regions]
+k = 4
+[streams]
+frame_level = ["regions"]
+clip_level = ["category"]
+lexicon_size = 20
+[captioner]
+kind = "mean-pooling"
+hidden = 16
+embedding = 8
+[evaluator]
+width = 8
+hidden = 16
+embedding = 8
+[[training.words]]
 paradigm = "{paradigm}"
-[training]
 epochs = 2
+[training.sentences]
+min_count = 1
+epochs = 1
+[training.evaluator]
+min_count = 1
+epochs = 1
 """
 SINGLE = """
 [about]
@@ -137,23 +124,19 @@ class Studio:
 
 
 def open_studio(folder: Path) -> Studio:
-    """With a trained model and the recipes of its rivals."""
+    """With a trained model and the configs of its baselines."""
     studio = Studio(folder)
     records = list(read_manifest(write_corpus(folder / "world", clips=10)))
-    model, cache = folder / "model", folder / "cache"
-    make_model(make_lexicon(records)).save(model / "words", {})
-    plain = studio.define("ablation/plain", RIVAL.format(kind="mean-pooling"))
-    studio.define("ablation/words-mil", WORDS.format(paradigm="mil"))
-    studio.define("ablation/words-mimll", WORDS.format(paradigm="mimll"))
-    evaluator = studio.define("evaluator", EVALUATOR)
-    for fit in (
-        SentencesFit(
-            studio.manifest, model / "words", SentencesRecipe.read(plain), model / "sentences"
-        ),
-        EvaluatorFit(
-            studio.manifest, model / "words", EvaluatorRecipe.read(evaluator), model / "evaluator"
-        ),
+    model, cache, data = folder / "model", folder / "cache", studio.manifest
+    words = model / "words"
+    make_model(make_lexicon(records)).save(words, {})
+    config = ModelConfig.read(studio.define("ablation/plain", CONFIG.format(paradigm="mimll")))
+    studio.define("ablation/words-mil", CONFIG.format(paradigm="mil"))
+    studio.define("ablation/words-mimll", CONFIG.format(paradigm="mimll"))
+    for stage in (
+        SentenceStage(model / "sentences", config, data, words, cache),
+        EvaluatorStage(model / "evaluator", config, data, words, cache),
     ):
-        assert not fit.read_clips(cache, lambda: None, lambda: None)
-        fit.train(Silence())
+        stage.run(Silent())
+        assert not stage.left_out
     return studio

@@ -6,40 +6,40 @@ from pathlib import Path
 
 import pytest
 
+from densevidcap.config import ModelConfig
 from densevidcap.errors import ModelError
 from densevidcap.repro.definition import DEFINITIONS, Experiment
-from densevidcap.repro.runner import RECIPES
-from densevidcap.train.sentences import SentencesRecipe
-from densevidcap.train.words import WordsRecipe
+from densevidcap.repro.runner import CONFIGS
 
 TABLES = [f"table{number}" for number in range(1, 6)]
 ABOUT = '[about]\ntitle = "A table"\nkind = "single"\n'
 
 
 @pytest.mark.parametrize("name", [*TABLES, "diversity", "loss"])
-def test_the_papers_tables_can_be_read_with_all_their_recipes(name: str) -> None:
+def test_the_papers_tables_can_be_read_with_all_their_configs(name: str) -> None:
     experiment = Experiment.read(DEFINITIONS / f"{name}.toml")
     assert experiment.name == name
     if experiment.about.kind == "single":
         for row in experiment.rows:
             assert len(row.paper) in (0, 4)
             if row.words:
-                WordsRecipe.read(DEFINITIONS / RECIPES / f"{row.words}.toml")
+                ModelConfig.read(DEFINITIONS / CONFIGS / f"{row.words}.toml")
             if row.system not in ("", "model", "human"):
-                SentencesRecipe.read(DEFINITIONS / RECIPES / f"{row.system}.toml")
+                ModelConfig.read(DEFINITIONS / CONFIGS / f"{row.system}.toml")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "'about' must be a section: write [about]"),
+        ("", "needs 'about'"),
+        ("about = 1", "'about' must be a section: write [about]"),
         ('[about]\ntitle = "x"\n', "[about] "),
         (ABOUT.replace("single", "triple"), "kind = 'triple' must be one of"),
-        (ABOUT + "[rows]\n", "'rows' must be a list: write [[rows]]"),
+        (ABOUT + "[rows]\n", "'rows' must be a list of sections: write [[rows]]"),
         (ABOUT + "[[rows]]\nmodel = 1\n", "[rows] has no 'model'"),
         (ABOUT + '[[claims]]\nbetter = "a"\nworse = "a"\n', "no row is called 'a'"),
         (ABOUT.replace("single", "dense") + 'baseline = "a"\n', "no row is called 'a'"),
-        (ABOUT + "[column]\n", "no section 'column'"),
+        (ABOUT + "[column]\n", "has no 'column'"),
     ],
 )
 def test_faults_are_named(tmp_path: Path, text: str, said: str) -> None:

@@ -96,7 +96,8 @@ def test_files_that_are_no_results_are_named(tmp_path: Path, content: str) -> No
 
 
 def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
-    failed = CliRunner().invoke(root, ["experiment", "--out", str(tmp_path), "--report", "docs"])
+    report = ["--report", str(tmp_path / "docs")]
+    failed = CliRunner().invoke(root, ["experiment", "--out", str(tmp_path), *report])
     assert f"{tmp_path}: no results in it; run an experiment first" in str(failed.exception)
 
 

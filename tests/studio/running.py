@@ -83,7 +83,8 @@ def run_idle_studio(data: Path, limits: StudioLimits) -> Iterator[httpx.Client]:
     thread = Thread(target=server.run, args=([door],))
     thread.start()
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{door.getsockname()[1]}") as client:
+        url = f"http://127.0.0.1:{door.getsockname()[1]}"
+        with httpx.Client(base_url=url, timeout=120) as client:
             yield client
     finally:
         server.should_exit = True

@@ -11,12 +11,13 @@ import torch
 from av.video.frame import VideoFrame
 from tests.models.small_world import make_model
 
+from densevidcap.config import CaptionerConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.mbr import Phrases
-from densevidcap.models.captioner import CaptionModel, CaptionModelOptions
-from densevidcap.train.sentences import MEANING, PHRASES
+from densevidcap.model_folder import MEANING, PHRASES
+from densevidcap.models.captioner import CaptionModel, StreamWidths
 
 SENTENCES = (
     "a dog runs on grass",
@@ -34,8 +35,8 @@ def write_model(folder: Path) -> Path:
     lexicon = Lexicon(LexiconEntry(word, 99, 9, "NOUN") for word in words)
     make_model(lexicon).save(folder / "words", {"licence": "Apache-2.0"})
     torch.manual_seed(0)
-    options = CaptionModelOptions(hidden=16, embedding=8, frame_streams={"regions": 1280})
-    captioner = CaptionModel(Vocabulary.build(SENTENCES), options)
+    config, widths = CaptionerConfig(hidden=16, embedding=8), StreamWidths({"regions": 1280})
+    captioner = CaptionModel(Vocabulary.build(SENTENCES), config, widths)
     for parameter in captioner.parameters():
         # Larger than at the start of a training, so that every region has its own sentence.
         torch.nn.init.normal_(parameter, std=0.6)

@@ -16,7 +16,8 @@ from tests.studio.running import RunningStudio
 from tests.studio.small_model import write_clip
 
 from densevidcap.export import ENDINGS, SCHEMA, find_format
-from densevidcap.pipeline.captioner import STAGES
+from densevidcap.pipeline.analysis import FILE
+from densevidcap.pipeline.captioner import STEPS
 from densevidcap.studio.worker import FILMING
 
 
@@ -106,5 +107,13 @@ def test_a_deleted_clip_leaves_nothing(studio: RunningStudio, clip: Path) -> Non
 
 def test_the_page_has_words_for_every_stage(studio: RunningStudio) -> None:
     script = studio.client.get("/static/progress.js").text
-    for stage in (FILMING, *STAGES):
+    for stage in (FILMING, *STEPS):
         assert f"\n  {stage}: " in script
+
+
+def test_a_clip_of_another_version_is_named(studio: RunningStudio, clip: Path) -> None:
+    key = studio.caption(clip)
+    (analysis,) = (studio.data / "clips" / key).rglob(FILE)
+    analysis.write_bytes(b"of another version")
+    answer = studio.client.get(f"/api/clips/{key}/result")
+    assert (answer.status_code, "post it again" in answer.text) == (410, True)

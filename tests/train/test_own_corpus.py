@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.train.tiny_recipe import write_table
+from tests.train.tiny_config import write_table
 
 from densevidcap.data.manifest import ClipRecord, write_manifest
 from densevidcap.errors import CorpusError

@@ -7,30 +7,32 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from densevidcap.cli.clips import (
     FAIL_FAST,
+    MODEL_S,
     OVERWRITE,
     Output,
     keeping,
     list_clips,
     plan_outputs,
+    set_option,
     visit_clips,
 )
 from densevidcap.cli.printing import echo
+from densevidcap.export.formats import FORMATS
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from densevidcap.data.clip import Clip
-    from densevidcap.pipeline.captioner import Report, Stage
+    from densevidcap.pipeline.captioner import Report, Step
     from densevidcap.types import DenseCaptions
 
-FORMATS = ("json", "vtt", "srt", "mp4", "html", "coco", "cvat", "fiftyone")
 DOING = {
     "shots": "finding shots",
     "frames": "decoding",
@@ -39,42 +41,39 @@ DOING = {
     "sentences": "finding sentences",
     "ranking": "ranking",
 }
-"""A stage to what is going on in it."""
+"""A step to what is going on in it."""
 
 
 @click.command("caption")
 @click.argument("clips", nargs=-1, required=True, metavar="CLIP...")
 @click.option("--model", type=click.Path(path_type=Path), help="Folder of a model.")
-@click.option(
-    "-k", default=5, show_default=True, type=click.IntRange(1), help="Sentences of each shot."
-)
+@click.option("-k", type=click.IntRange(1), help=f"Sentences of each shot.{MODEL_S}")
 @click.option(
     "--diversity",
-    default=0.4,
-    show_default=True,
     type=click.FloatRange(0),
-    help="What it costs a sentence to be like those before; more makes them differ.",
+    help=f"What it costs a sentence to be like those before; more makes them differ.{MODEL_S}",
 )
-@click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="Of a shot.")
+@click.option("--frames", type=click.IntRange(1), help=f"Of a shot.{MODEL_S}")
 @click.option(
     "--beam",
-    default=5,
-    show_default=True,
     type=click.IntRange(1),
-    help="Beginnings of sentences that are followed at once.",
+    help=f"Beginnings of sentences that are followed at once.{MODEL_S}",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the sentences drawn at random.")
+@click.option(
+    "--seed", type=click.IntRange(0), help=f"Of the sentences sampled at random.{MODEL_S}"
+)
 @click.option(
     "--per-shot/--whole",
     default=None,
-    help="Describe each shot by itself, or all at once.  [default: shots after a minute]",
+    help=f"Describe each shot by itself, or all at once.{MODEL_S}",
 )
+@set_option
 @click.option("--story", is_flag=True, help="Also tell it as one short paragraph.")
 @click.option(
     "--format",
     "kinds",
     multiple=True,
-    type=click.Choice(FORMATS),
+    type=click.Choice([*FORMATS]),
     help="Write a file of this format for each clip; repeat for more.",
 )
 @click.option(
@@ -94,12 +93,13 @@ DOING = {
 def command(
     clips: tuple[str, ...],
     model: Path | None,
-    k: int,
-    diversity: float,
-    frames: int,
-    beam: int,
-    seed: int,
+    k: int | None,
+    diversity: float | None,
+    frames: int | None,
+    beam: int | None,
+    seed: int | None,
     per_shot: bool | None,
+    others: dict[str, Any],
     story: bool,
     kinds: tuple[str, ...],
     out: Path | None,
@@ -128,20 +128,22 @@ def command(
     with Console(stderr=True).status("Loading the model"):
         from densevidcap.cli.view import print_captions, sample_strip
         from densevidcap.data.clip import open_clip
-        from densevidcap.pipeline.captioner import AnalysisOptions, DenseCaptioner
+        from densevidcap.pipeline.captioner import DenseCaptioner, name_settings
         from densevidcap.pipeline.captions import choose_captions
         from densevidcap.pipeline.story import tell
 
         captioner = DenseCaptioner.load(model)
-    options = AnalysisOptions(frames, per_shot, beam=beam, seed=seed)
+    settings = others | name_settings(
+        k=k, diversity=diversity, frames=frames, beam=beam, seed=seed, per_shot=per_shot
+    )
+    captioner.override(settings)
 
     described: dict[str, DenseCaptions] = {}
 
     def describe(name: str, progress: Progress) -> None:
         clip = open_clip(sources[name])
         with _following(progress, name) as report:
-            analysis = captioner.analyse(clip, options, report)
-        captions = choose_captions(analysis, k, diversity)
+            captions = choose_captions(captioner.analyse(clip, settings, report))
         _write(captions, clip, outputs[name], progress, overwrite)
         if predictions is not None:
             # After each clip, so that a kill costs no more than the one in work.
@@ -165,11 +167,11 @@ def command(
 
 @contextmanager
 def _following(progress: Progress, name: str) -> Iterator[Report]:
-    """Shows the stage that a clip is in, and how far it is."""
+    """Shows the step that a clip is in, and how far it is."""
     task = progress.add_task(name, total=1.0)
 
-    def report(stage: Stage, share: float) -> None:
-        progress.update(task, description=f"{name}: {DOING[stage]}", completed=share)
+    def report(step: Step, share: float) -> None:
+        progress.update(task, description=f"{name}: {DOING[step]}", completed=share)
 
     try:
         yield report

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -17,6 +18,32 @@ from densevidcap.outputs import Inputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+MODEL_S = "  [default: the model's]"
+"""Ends the help of an option that overrides one setting of the model's config."""
+
+
+def _parse_settings(_: object, __: object, given: Sequence[str]) -> dict[str, Any]:
+    settings = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign:
+            raise click.BadParameter(f"'{each}' is not NAME=VALUE, as in decoding.samples=0")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+set_option = click.option(
+    "--set",
+    "others",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_parse_settings,
+    help="Any setting of the model's config, as in decoding.samples=0; repeat for more.",
+)
 
 
 def list_clips(asked: Sequence[str], split: str | None = None) -> dict[str, str]:

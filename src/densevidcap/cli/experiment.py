@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from densevidcap.cli.clips import OVERWRITE, keeping
 from densevidcap.cli.printing import echo
-from densevidcap.cli.training_view import GOING_ON
+from densevidcap.cli.training_view import GOING_ON, open_terminal
 from densevidcap.outputs import Inputs, check_outputs
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 _PATH = click.Path(path_type=Path)
 
@@ -25,7 +21,7 @@ _PATH = click.Path(path_type=Path)
     "--captions", type=_PATH, help="A manifest of more captions, for diversity.  [default: --data]"
 )
 @click.option("--model", type=_PATH, help="The model to measure.  [default: the bundled]")
-@click.option("--out", type=_PATH, required=True, help="Folder of runs: rivals and results.")
+@click.option("--out", type=_PATH, required=True, help="Folder of runs: baselines and results.")
 @click.option("--cache", type=_PATH, help="Folder for features.  [default: cache in --out]")
 @click.option(
     "--definitions", type=_PATH, help="Folder of tables of your own.  [default: the paper's]"
@@ -45,7 +41,7 @@ def command(
 ) -> None:
     """Run experiments such as table1, each defined by a TOML file.
 
-    Rivals that --out holds already are not trained again, and one that was cut off goes on.
+    Baselines that --out holds already are not trained again, and one that was cut off goes on.
     Each writes its results.json there, over an earlier one only with --overwrite. Without names,
     --report shows what is there.
     """
@@ -63,7 +59,7 @@ def command(
     if names:
         if data is None:
             raise click.UsageError("Missing option '--data': experiments need clips.")
-        places = Paths(
+        paths = Paths(
             definitions or DEFINITIONS,
             data,
             captions or data,
@@ -72,9 +68,9 @@ def command(
             out,
         )
         for name in names:
-            with _open_progress() as progress, keeping(lambda: GOING_ON):
+            with open_terminal() as terminal, keeping(lambda: GOING_ON):
                 result = run_experiment(
-                    name, places, _quote(name, data, captions, model, out), _Watch(progress)
+                    name, paths, _quote(name, data, captions, model, out), terminal
                 )
             echo("\n".join(write_section(result)))
     if report is not None:
@@ -86,36 +82,3 @@ def _quote(name: str, data: Path, captions: Path | None, model: Path | None, out
     given = {"data": data, "captions": captions, "model": model, "out": out}
     options = " ".join(f"--{option} {path.name}" for option, path in given.items() if path)
     return f"densevidcap experiment {name} {options}"
-
-
-def _open_progress() -> Progress:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from densevidcap.cli.console import Console
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=not console.is_terminal)
-
-
-class _Watch:
-    """A bar for what is being done; lines where nobody can see bars."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._bar = progress.add_task("")
-
-    def start(self, what: str, total: int | None = None) -> None:
-        self._progress.reset(self._bar, description=what, total=total)
-        if self._progress.disable:
-            echo(what, err=True)
-
-    def advance(self) -> None:
-        self._progress.advance(self._bar)
-
-    def step(self, done: int, total: int, loss: float) -> None:  # noqa: ARG002
-        self._progress.update(self._bar, completed=done, total=total)
-
-    def epoch(self, epoch: int, figures: dict[str, float]) -> None:
-        line = ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
-        self._progress.console.print(f"epoch {epoch}: {line}", markup=False, highlight=False)

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from densevidcap.cli.clips import FAIL_FAST, keeping
 from densevidcap.cli.printing import echo
-from densevidcap.cli.training_view import GOING_ON, RunView, describe_figures, open_progress
+from densevidcap.cli.training_view import GOING_ON, open_terminal
 from densevidcap.outputs import Inputs, refuse_input
 
 if TYPE_CHECKING:
-    from densevidcap.train.evaluator import EvaluatorFit
-    from densevidcap.train.sentences import SentencesFit
-    from densevidcap.train.view_cache import ViewedCorpus
-    from densevidcap.train.words import WordsFit
+    from densevidcap.train.stage import TrainingStage
 
 _PATH = click.Path(path_type=Path)
-_DATA = click.option("--data", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz.")
-_CONFIG = click.option("--config", type=_PATH, required=True, help="The recipe: a TOML file.")
 _WORDS = click.option(
     "--words", "words_model", type=_PATH, help="The Lexical-FCN's folder.  [default: the bundled]"
 )
-_OUT = click.option("--out", type=_PATH, required=True, help="The model folder.")
-_CACHE = click.option(
-    "--cache", type=_PATH, help="Folder for the clips' features.  [default: cache in --out]"
-)
-_HALF = click.option("--half", is_flag=True, help="Save 16-bit weights: half the size.")
+_START = click.option("--from", "initial", type=_PATH, help="A trained model of it to start from.")
+
+
+def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every stage."""
+    for option in (
+        click.option("--half", is_flag=True, help="Save 16-bit weights: half the size."),
+        click.option(
+            "--cache", type=_PATH, help="Folder for the clips' features.  [default: cache in --out]"
+        ),
+        click.option("--out", type=_PATH, required=True, help="The model folder."),
+        click.option(
+            "--config",
+            metavar="NAME|FILE",
+            required=True,
+            help="small, large, full or paper, or a TOML file like theirs.",
+        ),
+        click.option(
+            "--data", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz."
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -43,120 +56,102 @@ def command() -> None:
 
 
 @command.command()
-@_DATA
+@_shared
 @click.option("--lexicon", type=_PATH, required=True, help="What `densevidcap lexicon` wrote.")
-@_CONFIG
-@_OUT
-@_CACHE
-@_HALF
+@_START
 @FAIL_FAST
 def words(
     data: Path,
-    lexicon: Path,
-    config: Path,
+    config: str,
     out: Path,
     cache: Path | None,
     half: bool,
+    lexicon: Path,
+    initial: Path | None,
     fail_fast: bool,
 ) -> None:
     """The Lexical-FCN: words linked to regions, from clips and their captions."""
+    from densevidcap.config import ModelConfig
     from densevidcap.models.word_detector import LEXICON
-    from densevidcap.train.words import WordsFit, WordsRecipe
+    from densevidcap.train.words import list_rounds
 
     refuse_input(out / LEXICON, Inputs(files=[lexicon]))
-    fit = WordsFit(data, lexicon, WordsRecipe.read(config), out)
-
-    def read(view: RunView) -> dict[str, str]:
-        count = view.count("reading clips", len(fit.clips))
-        return fit.read_clips(cache or out / "cache", count, fail_fast)
-
-    _train(fit, read, data, half)
+    how: dict[str, Any] = {"initial": initial, "half": half, "fail_fast": fail_fast}
+    folder = cache or out / "cache"
+    _run(list_rounds(out, ModelConfig.read(config), data, lexicon, folder, **how))
 
 
 @command.command()
-@_DATA
+@_shared
 @_WORDS
-@_CONFIG
-@_OUT
-@_CACHE
-@_HALF
+@_START
 @FAIL_FAST
 def sentences(
     data: Path,
-    words_model: Path | None,
-    config: Path,
+    config: str,
     out: Path,
     cache: Path | None,
     half: bool,
+    words_model: Path | None,
+    initial: Path | None,
     fail_fast: bool,
 ) -> None:
     """The captioner: a sentence for each region-sequence, and the categories of clips."""
+    from densevidcap.config import ModelConfig
     from densevidcap.model_folder import find_model
-    from densevidcap.train.sentences import SentencesFit, SentencesRecipe
+    from densevidcap.train.sentences import SentenceStage
 
-    fit = SentencesFit(data, find_model(words_model, "words"), SentencesRecipe.read(config), out)
-    _train(fit, lambda view: _read_views(fit, cache, view, fail_fast), data, half)
+    model, folder = find_model(words_model, "words"), cache or out / "cache"
+    how: dict[str, Any] = {"initial": initial, "half": half, "fail_fast": fail_fast}
+    _run([SentenceStage(out, ModelConfig.read(config), data, model, folder, **how)])
 
 
 @command.command()
-@_DATA
+@_shared
 @_WORDS
-@_CONFIG
-@_OUT
 @click.option(
     "--weaker", type=_PATH, help="A captioner's sentences to learn from: {clip: [sentence, …]}."
 )
-@_CACHE
-@_HALF
 @FAIL_FAST
 def evaluator(
     data: Path,
-    words_model: Path | None,
-    config: Path,
+    config: str,
     out: Path,
-    weaker: Path | None,
     cache: Path | None,
     half: bool,
+    words_model: Path | None,
+    weaker: Path | None,
     fail_fast: bool,
 ) -> None:
     """The evaluator: how well a sentence fits a clip, to rank a clip's sentences."""
+    from densevidcap.config import ModelConfig
     from densevidcap.model_folder import find_model
-    from densevidcap.train.evaluator import EvaluatorFit, EvaluatorRecipe
+    from densevidcap.train.evaluator import EvaluatorStage
 
-    recipe = EvaluatorRecipe.read(config)
-    fit = EvaluatorFit(data, find_model(words_model, "words"), recipe, out, weaker)
-    _train(fit, lambda view: _read_views(fit, cache, view, fail_fast), data, half)
-
-
-def _read_views(
-    fit: ViewedCorpus, cache: Path | None, view: RunView, fail_fast: bool
-) -> dict[str, str]:
-    """Read the clips and their region-sequences; returns those that cannot be read, with why."""
-    return fit.read_clips(
-        cache or fit.out / "cache",
-        view.count("reading clips", len(fit.clips)),
-        view.count("finding region-sequences", len(fit.clips)),
-        fail_fast,
-    )
+    model, folder = find_model(words_model, "words"), cache or out / "cache"
+    how: dict[str, Any] = {"weaker": weaker, "half": half, "fail_fast": fail_fast}
+    _run([EvaluatorStage(out, ModelConfig.read(config), data, model, folder, **how)])
 
 
-def _train(
-    fit: WordsFit | SentencesFit | EvaluatorFit,
-    read: Callable[[RunView], Mapping[str, str]],
-    data: Path,
-    half: bool,
-) -> None:
-    """Show how it goes and what came of it; exit with 1 if clips were left out."""
-    from densevidcap.train.run import RUN, open_events
+def _run(stages: Sequence[TrainingStage]) -> None:
+    """Show how they go and what came of the last; exit with 1 if clips were left out."""
+    from densevidcap.progress import write_events
+    from densevidcap.train.stage import RUN
 
-    with open_progress() as progress, keeping(lambda: GOING_ON):
-        view = RunView(progress, open_events(fit.out / RUN))
-        failures = read(view)
-        for clip, reason in failures.items():
-            view.say(f"left out {clip}: {reason}")
-        history = fit.train(view, half)
-    echo(f"{fit.out}: {describe_figures(history[-1])}")
-    refuse_gaps(data, failures)
+    last = stages[-1]
+    with open_terminal() as terminal, keeping(lambda: GOING_ON):
+        for number, stage in enumerate(stages, start=1):
+            if len(stages) > 1:
+                terminal.stage(stage.name, number, len(stages))
+            # A round that is done may be asked for at 16 bits; what came before it is as it was.
+            if stage is not last and stage.result.is_file():
+                terminal.end("done before")
+                continue
+            result = stage.run(write_events(terminal, str(stage.out / RUN)))
+            if len(stages) > 1:
+                terminal.end(result)
+    echo(f"{last.out}: {result}")
+    refuse_gaps(last.inputs["manifest"], last.left_out)
 
 
 def refuse_gaps(data: Path, failures: Mapping[str, str]) -> None:

@@ -14,8 +14,6 @@ from densevidcap.cli.printing import echo
 if TYPE_CHECKING:
     from rich.table import Table
 
-STAGES = ("words", "sentences", "evaluator")
-"""Folders of a model."""
 SHOWN = {
     "words": ("map_frequent", "detection_top_k"),
     "sentences": ("val_loss",),
@@ -36,13 +34,33 @@ class Part(NamedTuple):
 
 
 @click.command("models")
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
+@click.argument("folders", nargs=-1, metavar="[upgrade] [FOLDER]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(folders: tuple[Path, ...], as_json: bool) -> None:
+def command(folders: tuple[str, ...], as_json: bool) -> None:
     """The models that come with the package, or those in FOLDERs.
 
     Figures are those of clips that were not learned from, as the models' cards have them.
+
+    `models upgrade FOLDER...` gives models of version 0.1 the card of today, with all settings that
+    they were trained by. Their weights stay as they are.
     """
+    if folders[:1] == ("upgrade",):
+        _upgrade(folders[1:])
+    else:
+        _list([*map(Path, folders)], as_json)
+
+
+def _upgrade(folders: tuple[str, ...]) -> None:
+    from densevidcap.model_folder import CARD, upgrade_model
+
+    if not folders:
+        raise click.UsageError("name the folder of the model to upgrade")
+    for folder in map(Path, folders):
+        upgrade_model(folder)
+        echo(f"{folder / CARD}: written, with the model's settings; nothing else changed")
+
+
+def _list(folders: list[Path], as_json: bool) -> None:
     from densevidcap.cli.console import Console
     from densevidcap.model_folder import BUNDLED
 
@@ -61,8 +79,7 @@ def _list_models(bundled: Path) -> list[Path]:
 
 def _read_model(folder: Path) -> Iterator[Part]:
     from densevidcap.errors import ModelError
-    from densevidcap.model_folder import CARD, read_card
-    from densevidcap.train.run import read_json_or_none
+    from densevidcap.model_folder import STAGES, read_card, read_model_card
 
     stages = [stage for stage in STAGES if (folder / stage).is_dir()]
     if not stages:
@@ -72,15 +89,15 @@ def _read_model(folder: Path) -> Iterator[Part]:
         last = card["history"][-1] if card.get("history") else {}
         figures = {name: last[name] for name in SHOWN[stage] if name in last}
         yield _describe(stage, folder / stage, card, figures)
-    whole = read_json_or_none(folder / CARD)
-    if whole is not None:
+    whole = read_model_card(folder)
+    if whole:
         yield _describe("whole", folder, whole, whole.get("figures", {}))
 
 
 def _describe(
     stage: str, folder: Path, card: Mapping[str, Any], figures: Mapping[str, float]
 ) -> Part:
-    from densevidcap.train.run import RUN
+    from densevidcap.train.stage import RUN
 
     # What a training left beside the model is no part of it.
     weights = (path for path in folder.rglob("*.safetensors") if RUN not in path.parts)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST, OVERWRITE, keeping, name_files, visit_clips
+from densevidcap.cli.clips import FAIL_FAST, MODEL_S, OVERWRITE, keeping, name_files, visit_clips
 from densevidcap.cli.printing import echo
-from densevidcap.cli.view import sketch_way
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -27,22 +26,19 @@ if TYPE_CHECKING:
 @click.command("regions")
 @click.argument("clips", nargs=-1, required=True, metavar="CLIP...")
 @click.option("--model", type=click.Path(path_type=Path), help="Folder of a Lexical-FCN.")
-@click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option("-k", type=click.IntRange(1), help=f"How many.{MODEL_S}")
 @click.option(
     "--diversity",
-    default=1.0,
-    show_default=True,
     type=click.FloatRange(0),
-    help="Weight of differing from the others; more spreads them out.",
+    help=f"Weight of differing from the others; more spreads them out.{MODEL_S}",
 )
 @click.option(
     "--optimiser",
-    default="frame-order",
-    show_default=True,
+    "search",
     type=click.Choice(["frame-order", "every-start", "celf"]),
-    help="How to search; every-start follows things better and takes longer.",
+    help=f"How to search; every-start follows things better and takes longer.{MODEL_S}",
 )
-@click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="To look at.")
+@click.option("--frames", type=click.IntRange(1), help=f"To look at.{MODEL_S}")
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="Words of each.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option(
@@ -55,10 +51,10 @@ if TYPE_CHECKING:
 def command(
     clips: tuple[str, ...],
     model: Path | None,
-    k: int,
-    diversity: float,
-    optimiser: str,
-    frames: int,
+    k: int | None,
+    diversity: float | None,
+    search: str | None,
+    frames: int | None,
     top: int,
     as_json: bool,
     out: Path | None,
@@ -70,10 +66,9 @@ def command(
     The arrows of a sequence point to where it is from start to end, a dot being the middle.
     A CLIP that cannot be read is named, the others are shown, and the exit code is 1.
     """
-    from densevidcap.config import RegionsConfig
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
-    from densevidcap.model_folder import find_model
+    from densevidcap.model_folder import find_model, read_model_config
     from densevidcap.models.word_detector import LexicalFCN
     from densevidcap.regions import generate_sequences
     from densevidcap.regions.words import choose_words
@@ -81,16 +76,19 @@ def command(
     drawings = {} if out is None else _name_drawings(clips, out)
     planned = [path for pair in drawings.values() for path in pair]
     check_outputs(planned, Inputs(clips, [model]), overwrite)
-    fcn = LexicalFCN.load(find_model(model, "words"))
-    terms = RegionsConfig().terms | {"nearest_divergence": diversity}
-    config = RegionsConfig(k, terms, search=optimiser)
+    folder = find_model(model, "words")
+    fcn, config = LexicalFCN.load(folder), read_model_config(folder)
+    given: dict[str, Any] = {"regions.k": k, "regions.search": search, "frames.most": frames}
+    if diversity is not None:
+        given["regions.terms"] = _weigh_divergence(config.regions.terms, diversity)
+    config = config.override({name: value for name, value in given.items() if value is not None})
     drawn: set[str] = set()
 
     def look_at(source: str, progress: Progress) -> tuple[str, list[WordedSequence]]:
         clip = open_clip(source)
-        sampled = clip.sample(Sampling(frames=frames), fcn.encoder.size)
+        sampled = clip.sample(Sampling.of(config.frames), fcn.encoder.size)
         seen = fcn.read(sampled)
-        worded = choose_words(generate_sequences(seen, config), seen, fcn.lexicon, top)
+        worded = choose_words(generate_sequences(seen, config.regions), seen, fcn.lexicon, top)
         if source in drawings and source not in drawn:
             _draw(worded, clip, sampled, *drawings[source], progress)
             drawn.add(source)
@@ -104,6 +102,12 @@ def command(
         for each in found:
             _print_table(*each)
     sys.exit(0 if len(found) == len(clips) else 1)
+
+
+def _weigh_divergence(terms: Mapping[str, float], weight: float) -> dict[str, float]:
+    """The terms of the objective with that weight for differing."""
+    known = [name for name in terms if name.endswith("divergence")] or ["nearest_divergence"]
+    return {**terms, **dict.fromkeys(known, weight)}
 
 
 def _as_json(source: str, worded: Sequence[WordedSequence]) -> dict[str, object]:
@@ -126,6 +130,7 @@ def _print_table(source: str, worded: Sequence[WordedSequence]) -> None:
     from rich.text import Text
 
     from densevidcap.cli.console import Console
+    from densevidcap.cli.view import sketch_way
     from densevidcap.viz.colours import colour_of
 
     table = Table(box=box.SIMPLE_HEAD, title=Text(Path(source).name), title_justify="left")

@@ -10,8 +10,9 @@ import click
 from densevidcap.cli.clips import FAIL_FAST, keeping
 from densevidcap.cli.fit import refuse_gaps
 from densevidcap.cli.printing import echo
-from densevidcap.cli.training_view import GOING_ON, StagesView, describe_figures, open_progress
+from densevidcap.cli.training_view import GOING_ON, open_terminal
 from densevidcap.outputs import Inputs, refuse_input
+from densevidcap.progress import describe_metrics
 
 _PATH = click.Path(path_type=Path)
 
@@ -27,10 +28,11 @@ _PATH = click.Path(path_type=Path)
     help="The model to start from: bundled, none (ImageNet weights) or a model folder.",
 )
 @click.option(
-    "--recipe",
-    metavar="NAME|FOLDER",
-    help="small, large or full, or a folder like theirs.  [default: by the number of clips]",
+    "--config",
+    metavar="NAME|FILE",
+    help="small, large, full or paper, or a TOML file like theirs.  [default: by number of clips]",
 )
+@click.option("--recipe", hidden=True)
 @click.option("--videos", type=_PATH, help="Where the table's paths start; else its own folder.")
 @click.option(
     "--skip-missing", is_flag=True, help="Leave out clips without a file instead of failing."
@@ -40,6 +42,7 @@ def command(
     table: Path,
     out: Path,
     start: str,
+    config: str | None,
     recipe: str | None,
     videos: Path | None,
     skip_missing: bool,
@@ -50,30 +53,31 @@ def command(
     Lexicon, words, sentences, evaluator, and the figures on clips that are held out. Stop it at any
     time: the same command goes on where it was.
     """
+    from densevidcap.config import ModelConfig
     from densevidcap.model_folder import BUNDLED
-    from densevidcap.train.model import MANIFEST, ModelTraining, read_corpus
-    from densevidcap.train.recipe import ModelRecipe, find_recipe
-    from densevidcap.train.run import RUN
+    from densevidcap.train.model import MANIFEST, ModelTraining, choose_config, read_corpus
+    from densevidcap.train.stage import RUN
 
+    if recipe is not None:
+        raise click.UsageError(
+            "--recipe is now --config: a name, or one TOML file for all stages in place of a folder"
+        )
     refuse_input(out / RUN / MANIFEST, Inputs(files=[table]))
     corpus = read_corpus(table, videos, skip_missing)
-    folder = find_recipe(recipe, len(corpus.trained))
+    config = config or choose_config(len(corpus.trained))
     initial = {"bundled": BUNDLED, "none": None}.get(start, Path(start))
     with keeping(lambda: GOING_ON):
-        training = ModelTraining(corpus, ModelRecipe.read(folder), out, initial)
+        training = ModelTraining(corpus, ModelConfig.read(config), out, initial, fail_fast)
     echo(
         f"{table}: {len(corpus.trained):,} clips to learn from, {len(corpus.held_out):,} held out"
-        f"{', chosen by their ids' if corpus.chosen else ''}; recipe '{folder.name}'"
+        f"{', chosen by their ids' if corpus.chosen else ''}; config '{Path(config).stem}'"
     )
-    with open_progress() as progress, keeping(lambda: GOING_ON):
-        card = training.train(StagesView(progress), fail_fast)
+    with open_terminal() as terminal, keeping(lambda: GOING_ON):
+        card = training.train(terminal)
     _show_costs(training.costs)
-    echo(f"{out}: of {card['held_out_clips']} held-out clips, " + _show(card["figures"]))
+    metrics = describe_metrics(card["figures"]) or "no figures"
+    echo(f"{out}: of {card['held_out_clips']} held-out clips, {metrics}")
     refuse_gaps(table, training.left_out)
-
-
-def _show(figures: Mapping[str, float]) -> str:
-    return describe_figures(figures) or "no figures"
 
 
 def _show_costs(costs: Mapping[str, Mapping[str, float]]) -> None:
@@ -81,8 +85,8 @@ def _show_costs(costs: Mapping[str, Mapping[str, float]]) -> None:
 
     from densevidcap.cli.console import Console
 
-    figures = (Column(name, justify="right") for name in ("minutes", "peak memory, MB"))
-    shown = Table("stage", *figures)
+    columns = (Column(name, justify="right") for name in ("minutes", "peak memory, MB"))
+    shown = Table("stage", *columns)
     for stage, cost in costs.items():
         shown.add_row(stage, f"{cost['seconds'] / 60:.1f}", f"{cost['peak_bytes'] / 1e6:,.0f}")
     Console().print(shown)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import OVERWRITE, name_files, show_progress
+from densevidcap.cli.clips import MODEL_S, OVERWRITE, name_files, show_progress
 from densevidcap.cli.printing import echo
-from densevidcap.cli.view import name_place
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from densevidcap.data.clip import Clip
-    from densevidcap.regions.words import ShownWord
+    from densevidcap.models.shown_words import ShownWord
     from densevidcap.types import Frames
     from densevidcap.viz.responses import ResponseMap
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 @click.command("words")
 @click.argument("source", metavar="CLIP")
 @click.option("--model", type=click.Path(path_type=Path), help="Folder of a Lexical-FCN.")
-@click.option("--frames", default=30, show_default=True, type=click.IntRange(1), help="To look at.")
+@click.option("--frames", type=click.IntRange(1), help=f"To look at.{MODEL_S}")
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="Words to list.")
 @click.option("--all", "all_words", is_flag=True, help="List words such as 'a' and 'of' too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 def command(
     source: str,
     model: Path | None,
-    frames: int,
+    frames: int | None,
     top: int,
     all_words: bool,
     as_json: bool,
@@ -61,20 +60,23 @@ def command(
     from densevidcap.cli.console import Console
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
-    from densevidcap.model_folder import find_model
+    from densevidcap.model_folder import find_model, read_model_config
+    from densevidcap.models.shown_words import find_word, rank_words, show_word
     from densevidcap.models.word_detector import LexicalFCN
-    from densevidcap.regions.words import find_word, rank_words, show_word
     from densevidcap.viz.responses import ResponseMap
 
     clip = open_clip(source)
     with Console(stderr=True).status("Looking at the clip"):
-        fcn = LexicalFCN.load(find_model(model, "words"))
+        folder = find_model(model, "words")
+        fcn, config = LexicalFCN.load(folder), read_model_config(folder)
+        if frames is not None:
+            config = config.override({"frames.most": frames})
         places = list(dict.fromkeys(find_word(fcn.lexicon, word) for word in wanted))
         start = out / name_files([source])[source]
         drawings = [_name_drawings(start, fcn.lexicon.entries[place].word) for place in places]
         planned = [path for pair in drawings for path in pair]
         check_outputs(planned, Inputs([source], [model]), overwrite)
-        sampled = clip.sample(Sampling(frames=frames), fcn.encoder.size)
+        sampled = clip.sample(Sampling.of(config.frames), fcn.encoder.size)
         seen = fcn.read(sampled)
     if wanted:
         words = [show_word(seen, fcn.lexicon, place) for place in places]
@@ -98,6 +100,7 @@ def _print_table(words: Sequence[ShownWord]) -> None:
     from rich.text import Text
 
     from densevidcap.cli.console import Console
+    from densevidcap.cli.view import name_place
 
     table = Table(
         "word", "", box=box.SIMPLE_HEAD, caption="box: left, top, right, bottom in hundredths"

@@ -20,12 +20,17 @@ _KEYWORDS: dict[str, Any] = (
 )
 
 
-def open_container(extent: Extent, limits: Limits) -> InputContainer:
-    """The limit of pixels holds already while FFmpeg decodes the first frames to know the file."""
+def open_container(extent: Extent, limits: Limits, decode: bool = True) -> InputContainer:
+    """The limit of pixels holds already while FFmpeg decodes the first frames to know the file.
+
+    Without `decode` it goes by what the file declares, and no frame can be read.
+    """
     options = {
         "protocol_whitelist": "file,subfile",
         "format_whitelist": _FORMATS,
         "max_pixels": str(limits.max_pixels),
     }
+    if not decode:
+        options["codec_whitelist"] = "none"
     container: InputContainer = av.open(extent.url, "r", options=options, **_KEYWORDS)
     return container

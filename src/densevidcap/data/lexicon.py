@@ -22,6 +22,10 @@ Tagger = Callable[[Sequence[Sequence[str]]], Iterable[Sequence[str]]]
 """Gives the words of each sentence their universal part-of-speech tags (NOUN, VERB, ...)."""
 
 
+CONTENT = frozenset({"NOUN", "PROPN", "VERB", "ADJ"})
+"""Parts of speech that one can see; "a" and "of" are in every clip and say nothing of it."""
+
+
 @dataclass(frozen=True)
 class LexiconEntry:
     word: str

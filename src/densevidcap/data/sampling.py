@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from densevidcap.config import FramesConfig
 from densevidcap.types import TimeArray
 
 Strategy = Literal["uniform", "jittered", "random", "shots"]
@@ -39,6 +40,10 @@ class Sampling:
             raise ValueError(f"at least one frame is needed, not {self.frames}")
         if self.seed < 0:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
+
+    @classmethod
+    def of(cls, config: FramesConfig) -> Sampling:
+        return cls(config.strategy, config.most, config.seed)
 
     def choose(self, times: TimeArray, shots: Sequence[Shot] | None = None) -> Indices:
         """(T,) ascending indices of different frames, T = min(frames, N), of N `times`."""

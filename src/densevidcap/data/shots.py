@@ -1,4 +1,4 @@
-"""Where a clip cuts from one shot to the next."""
+"""Where a clip cuts from one shot to the next, and the segments that are described apart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from densevidcap.data.clip import Clip
-from densevidcap.data.sampling import Shot, end_of
-from densevidcap.types import TimeArray, UInt8Array
+from densevidcap.config import FramesConfig
+from densevidcap.data.clip import Clip, Size
+from densevidcap.data.sampling import Sampling, Shot, end_of
+from densevidcap.types import Frames, TimeArray, UInt8Array
 
 THUMBNAIL = (48, 48)
 """Pixels (width, height): enough to tell shots apart, too few to see noise."""
@@ -76,3 +77,36 @@ def _stand_out(changes: Changes) -> npt.NDArray[np.bool_]:
     known = np.isfinite(around).sum(axis=1) - 1
     usual = (np.nansum(around, axis=1) - changes) / np.maximum(known, 1)
     return np.asarray(peak & (changes >= LEAST_CHANGE) & (changes >= OUTSTANDING * usual))
+
+
+def cut(clip: Clip, config: FramesConfig) -> list[Shot]:
+    """(start, end) of each segment, without gaps: the clip's shots, or all of it."""
+    end = end_of(clip.times())
+    if config.per_shot == "never" or (config.per_shot == "long" and end <= config.longest):
+        return [(0.0, end)]
+    return [part for shot in find_shots(clip) for part in _divide(shot, config.longest)]
+
+
+def _divide(shot: Shot, longest: float) -> list[Shot]:
+    start, end = shot
+    parts = max(1, int(np.ceil((end - start) / longest)))
+    return list(pairwise(np.linspace(start, end, parts + 1).tolist()))
+
+
+def sample_segment(clip: Clip, span: Shot, config: FramesConfig, size: Size) -> Frames | None:
+    """Frames of a segment; None if it has none that can be decoded."""
+    times = clip.times()
+    first, last = np.searchsorted(times, span).tolist()
+    if first == last:
+        return None
+    shots = None
+    if config.strategy == "shots":
+        shots = [(max(start, span[0]), end) for start, end in find_shots(clip) if end > span[0]]
+        shots = [(start, min(end, span[1])) for start, end in shots if start < span[1]]
+    chosen = first + Sampling.of(config).choose(times[first:last], shots)
+    # In place of a damaged frame comes the next intact one, maybe that of another segment.
+    found = [(time, image) for time, image in clip.pick(chosen.tolist(), size) if time < span[1]]
+    if not found:
+        return None
+    seconds, images = zip(*found, strict=True)
+    return Frames(np.stack(images), np.array(seconds))

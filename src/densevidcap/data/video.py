@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import warnings
 from array import array
 from collections import deque
@@ -220,9 +219,12 @@ class VideoClip(Clip):
         if stream.codec_context is None:
             raise ClipError(f"{self.name}: its codec is unknown here; convert it with ffmpeg")
         size = stream.width, stream.height
-        if container.format.name == "gif" and size == (0, 0):
-            # FFmpeg knows a GIF's size only from its first frame, and that one was refused.
-            size = _read_screen(self.extent)
+        if size == (0, 0):
+            # Where the first frame was refused, FFmpeg forgets the size that the file declares.
+            with open_container(self.extent, self.limits, decode=False) as unread:
+                for declared in unread.streams.video:
+                    if declared.index == stream.index:
+                        size = declared.width, declared.height
         self.limits.check_frame(self.name, *size)
         return stream
 
@@ -321,12 +323,6 @@ class _Screen:
             )
             image = np.asarray(scaled.to_ndarray(), np.uint8)
         return np.ascontiguousarray(np.rot90(image, turns))
-
-
-def _read_screen(extent: Extent) -> Size:
-    """What a GIF declares."""
-    width, height = struct.unpack_from("<HH", extent.read(10), 6)
-    return width, height
 
 
 def _quarter_turns(frame: VideoFrame) -> int:

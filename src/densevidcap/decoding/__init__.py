@@ -1,1 +1,1 @@
-"""From probabilities of words to sentences: searched, drawn, compared, chosen."""
+"""From probabilities of words to sentences: searched, sampled, compared, chosen."""

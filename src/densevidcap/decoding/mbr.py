@@ -1,8 +1,8 @@
 """Which sentence agrees best with everything that a captioner would say of a clip.
 
 A likely sentence is short and safe, and the likeliest of one sequence may be an accident. Sentences
-drawn for all sequences are a sample of what people might say; the one that is most like them is the
-best guess (minimum Bayes risk). Likeness has two parts. One is that of CIDEr, without its
+sampled for all sequences stand for what people might say; the one that is most like them is the
+best guess (minimum Bayes risk). Similarity has two parts. One is that of CIDEr, without its
 longest n-grams: the cosine of words and of pairs of words, weighed by rarity, less where lengths
 differ. The other is that of METEOR: how many of the other's words a sentence has (recall), and a
 little how many of its own the other has.
@@ -85,8 +85,8 @@ OVERLAP = 0.5
 TINY = np.finfo(np.float64).tiny
 
 
-def agree(sentences: Sequence[str], counts: Sequence[int], phrases: Phrases) -> Float64Array:
-    """(S,): each sentence's mean likeness to all, each as often as it counts; from 0 to 1."""
+def mbr_scores(sentences: Sequence[str], counts: Sequence[int], phrases: Phrases) -> Float64Array:
+    """(S,): each sentence's mean similarity to all, each as often as it counts; from 0 to 1."""
     words = [tokenise(sentence) for sentence in sentences]
     cosines = np.zeros((len(words), len(words)))
     for size in range(1, LONGEST + 1):
@@ -94,9 +94,9 @@ def agree(sentences: Sequence[str], counts: Sequence[int], phrases: Phrases) -> 
     lengths = np.array([len(each) for each in words])
     cosines *= np.exp(-((lengths[:, None] - lengths) ** 2) / (2 * SIGMA**2))
     overlaps = _overlap(*_count(words, 1, lambda word: 1.0 if is_content_word(word) else LITTLE))
-    likeness = (1 - OVERLAP) * cosines + OVERLAP * overlaps
+    similarity = (1 - OVERLAP) * cosines + OVERLAP * overlaps
     weights = np.asarray(counts, np.float64)
-    return np.asarray(likeness @ weights / weights.sum())
+    return np.asarray(similarity @ weights / weights.sum())
 
 
 def _count(

@@ -9,8 +9,8 @@ Sentences are added one by one. The next, s of sequence r, is the pair with the 
     quality(s) + specificity * affinity(s, r) - diversity * mean of cos(s, t) over those chosen, t
 
 among the sequences that have no sentence yet; when all have one, they all are free again. Quality
-is how well a sentence agrees with all that was found for the clip (`consensus.py`); affinity is how
-much more of it the sequence has than the clip's others (`affinity.py`). Cosines are those of the
+is how well a sentence agrees with all that was found for the clip (`mbr.py`); affinity is how much
+more of it the sequence has than the clip's others. Cosines are those of the
 latent space in which the paper measures how different captions are (Eq. 15). As for region-
 sequences, the first is the best by itself, and each further one must also differ.
 """
@@ -18,15 +18,14 @@ sequences, the first is the best by itself, and each further one must also diffe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from densevidcap.config import SelectionConfig
 from densevidcap.data.lexicon import list_content_words
-from densevidcap.errors import ModelError
 from densevidcap.regions.objectives import Float64Array
-from densevidcap.types import FloatArray
+from densevidcap.types import Candidates, FloatArray
 
 GROUNDING = 0.4
 """What the words' witness counts beside the captioner's."""
@@ -56,72 +55,42 @@ def _find_shown(sentences: Sequence[str], shown: FloatArray, words: Sequence[str
     """(S, K): the same of the sentence's content words, added up."""
     raised = np.asarray(shown, np.float64) + FLOOR
     ratios = np.log(raised / raised.mean(axis=0))
-    place = {word: column for column, word in enumerate(words[: shown.shape[1]])}
+    columns = {word: column for column, word in enumerate(words[: shown.shape[1]])}
     found = np.zeros((len(sentences), len(shown)))
     for row, sentence in enumerate(sentences):
-        said = {place[word] for word in list_content_words(sentence) if word in place}
+        said = {columns[word] for word in list_content_words(sentence) if word in columns}
         found[row] = ratios[:, sorted(said)].sum(axis=1)
     return found
 
 
-@dataclass(frozen=True)
-class ChoiceOptions:
-    """How sentences are weighed against each other."""
-
-    k: int = 10
-    """Sentences, or as many as there are."""
-    diversity: float = 0.4
-    """What sameness with those chosen costs. Quality is from 0 to 1, rarely above .5, a cosine at
-    most 1."""
-    specificity: float = 0.05
-    """What affinity to its sequence brings. It is a log, rarely above 2."""
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ModelError(f"k must be at least 1, not {self.k}")
-        for name in ("diversity", "specificity"):
-            if not getattr(self, name) >= 0:
-                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
-
-
 class Choice(NamedTuple):
-    """A sentence to say, by its place, and the region-sequence that it describes."""
+    """A sentence to say, by its index, and the region-sequence that it describes."""
 
-    place: int
+    candidate: int
     sequence: int
 
 
-def choose(
-    sentences: Sequence[str],
-    quality: FloatArray | Float64Array,
-    meanings: FloatArray | Float64Array,
-    affinities: FloatArray | Float64Array,
-    options: ChoiceOptions,
-) -> list[Choice]:
-    """In order of choice; of sentences with the same content words only one is taken.
-
-    `quality` is (S,), `meanings` (S, D) are the sentences' places in the latent space,
-    `affinities` (S, K) are those of sentences and sequences.
-    """
+def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
+    """In order of choice; of sentences with the same content words only one is taken."""
     # "a dog and a cat" says what "the cat and the dog" says.
-    contents = [frozenset(list_content_words(sentence)) for sentence in sentences]
-    units = _normalise(np.asarray(meanings, np.float64))
-    own = options.specificity * affinities
-    sameness = np.zeros(len(sentences))
-    is_free = np.ones(affinities.shape[1], bool)
+    contents = [frozenset(list_content_words(sentence)) for sentence in candidates.sentences]
+    units = _normalise(np.asarray(candidates.meanings, np.float64))
+    quality, own = candidates.quality, config.specificity * candidates.affinities
+    sameness = np.zeros(len(candidates))
+    is_free = np.ones(own.shape[1], bool)
     # The first is one of the best by themselves.
     is_open = quality == quality.max(initial=-np.inf)
     chosen: list[Choice] = []
-    while len(chosen) < options.k and is_open.any():
+    while len(chosen) < config.k and is_open.any():
         if not is_free.any():
             is_free[:] = True
-        worth = quality - options.diversity * sameness / max(1, len(chosen))
+        worth = quality - config.diversity * sameness / max(1, len(chosen))
         gains = np.where(is_open[:, None] & is_free, worth[:, None] + own, -np.inf)
         best = Choice(*map(int, np.unravel_index(gains.argmax(), gains.shape)))
         chosen.append(best)
         is_free[best.sequence] = False
-        sameness += units @ units[best.place]
-        said = {contents[choice.place] for choice in chosen}
+        sameness += units @ units[best.candidate]
+        said = {contents[choice.candidate] for choice in chosen}
         is_open = np.array([content not in said for content in contents])
     return chosen
 

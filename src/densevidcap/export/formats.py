@@ -2,50 +2,54 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from densevidcap.data.clip import Clip, open_clip
 from densevidcap.errors import DenseVidCapError
-from densevidcap.export.coco import render_coco
-from densevidcap.export.cvat import render_cvat
-from densevidcap.export.fiftyone import render_fiftyone
-from densevidcap.export.film import write_annotated
-from densevidcap.export.json_file import render_json
-from densevidcap.export.report import write_report
-from densevidcap.export.subtitles import render_srt, render_vtt
 from densevidcap.files import replacing
 from densevidcap.outputs import Inputs, check_outputs
-from densevidcap.types import DenseCaptions
 
-ENDINGS = {
-    "json": ".json",
-    "vtt": ".vtt",
-    "srt": ".srt",
-    "mp4": ".mp4",
-    "html": ".html",
-    "coco": ".coco.json",
-    "cvat": ".cvat.xml",
-    "fiftyone": ".fiftyone.json",
+if TYPE_CHECKING:
+    from densevidcap.data.clip import Clip
+    from densevidcap.types import DenseCaptions
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file, and the function of this room that makes it, imported when it is used."""
+
+    ending: str
+    writer: str
+    """`module:function`."""
+    needs: Literal["captions", "times", "pictures"]
+    """What the writer is given: the captions, to make a text of; the clip too, for the times of its
+    frames; or the clip, the path and all that drawing takes, to write the file itself."""
+
+    def load_writer(self) -> Callable[..., Any]:
+        module, _, function = self.writer.partition(":")
+        writer: Callable[..., Any] = getattr(
+            importlib.import_module(f"densevidcap.export.{module}"), function
+        )
+        return writer
+
+
+FORMATS = {
+    "json": Format(".json", "json_file:render_json", "captions"),
+    "vtt": Format(".vtt", "subtitles:render_vtt", "captions"),
+    "srt": Format(".srt", "subtitles:render_srt", "captions"),
+    "mp4": Format(".mp4", "film:write_annotated", "pictures"),
+    "html": Format(".html", "report:write_report", "pictures"),
+    "coco": Format(".coco.json", "coco:render_coco", "times"),
+    "cvat": Format(".cvat.xml", "cvat:render_cvat", "times"),
+    "fiftyone": Format(".fiftyone.json", "fiftyone:render_fiftyone", "times"),
 }
+"""One line for each; everything that offers formats reads this."""
+
+ENDINGS = {kind: each.ending for kind, each in FORMATS.items()}
 """Format to the ending of its files."""
-
-_TEXTS: dict[str, Callable[[DenseCaptions], str]] = {
-    "json": render_json,
-    "vtt": render_vtt,
-    "srt": render_srt,
-}
-_TRACKS: dict[str, Callable[[DenseCaptions, Clip], str]] = {
-    "coco": render_coco,
-    "cvat": render_cvat,
-    "fiftyone": render_fiftyone,
-}
-"""These need the times of the clip's frames."""
-_SHOWS: dict[str, Callable[[DenseCaptions, Clip, Path, Callable[[], None], bool], None]] = {
-    "mp4": write_annotated,
-    "html": write_report,
-}
-"""These show the clip itself."""
 
 
 class ExportError(DenseVidCapError):
@@ -77,19 +81,24 @@ def save(
     called after each picture of the clip that is drawn. What stands there is replaced only if
     `overwrite`, and never if it is the clip.
     """
+    # Here, because the command line lists formats and answers `--help` without NumPy.
+    from densevidcap.data.clip import open_clip
+
     kind = kind or find_format(path)
     if kind not in ENDINGS:
         raise ExportError(f"{kind}: no such format; use one of {' '.join(ENDINGS)}")
     sources = [captions.source] if clip is None else [captions.source, clip.name]
     check_outputs([path], Inputs(clips=sources), overwrite)
-    if kind in _TEXTS:
-        _write(path, _TEXTS[kind](captions), overwrite)
+    found = FORMATS[kind]
+    writer = found.load_writer()
+    if found.needs == "captions":
+        _write(path, writer(captions), overwrite)
         return
     clip = clip or open_clip(captions.source)
-    if kind in _TRACKS:
-        _write(path, _TRACKS[kind](captions, clip), overwrite)
+    if found.needs == "times":
+        _write(path, writer(captions, clip), overwrite)
     else:
-        _SHOWS[kind](captions, clip, path, advance, overwrite)
+        writer(captions, clip, path, advance, overwrite)
 
 
 def _write(path: Path, text: str, overwrite: bool) -> None:

@@ -6,11 +6,13 @@ import json
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
-from densevidcap.types import Box, Caption, DenseCaptions, Evidence, Grid, RegionSequence
+
+if TYPE_CHECKING:
+    from densevidcap.types import Box, Caption, DenseCaptions, Evidence
 
 Number = TypeVar("Number", int, float)
 
@@ -43,6 +45,7 @@ def read_captions(path: Path) -> DenseCaptions:
 
 
 def to_dict(captions: DenseCaptions) -> dict[str, Any]:
+    settings = {"settings": dict(captions.settings)} if captions.settings else {}
     return {
         "version": VERSION,
         "source": captions.source,
@@ -50,12 +53,15 @@ def to_dict(captions: DenseCaptions) -> dict[str, Any]:
         "width": captions.width,
         "height": captions.height,
         "model": {"name": captions.model, "version": captions.model_version},
+        **settings,
         "captions": [_caption_to_dict(caption) for caption in captions],
     }
 
 
 def from_dict(content: dict[str, Any]) -> DenseCaptions:
     """What `to_dict` made; what is of another kind, by whichever hand, raises one of `UNSOUND`."""
+    from densevidcap.types import DenseCaptions
+
     return DenseCaptions(
         source=_text(content["source"]),
         duration=_positive(_number(content["duration"])),
@@ -64,6 +70,7 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
         captions=tuple(_caption_from_dict(caption) for caption in content["captions"]),
         model=_text(content["model"]["name"]),
         model_version=_text(content["model"]["version"]),
+        settings=dict(content.get("settings", {})),
     )
 
 
@@ -95,6 +102,8 @@ def _caption_to_dict(caption: Caption) -> dict[str, Any]:
 
 
 def _caption_from_dict(content: dict[str, Any]) -> Caption:
+    from densevidcap.types import Caption, Grid, RegionSequence
+
     boxes = content["boxes"]
     sequence = RegionSequence(
         grid=Grid(**{name: _whole(size) for name, size in content["grid"].items()}),
@@ -117,6 +126,8 @@ def _caption_from_dict(content: dict[str, Any]) -> Caption:
 
 
 def _evidence_from_dict(content: dict[str, Any]) -> Evidence:
+    from densevidcap.types import Box, Evidence
+
     box = content["box"]
     return Evidence(
         word=_text(content["word"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import log
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from densevidcap.config import EvaluatorConfig
 from densevidcap.data.text import Vocabulary, tokenise
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
-from densevidcap.models.calibration import Calibration
 from densevidcap.models.device import device_of
 from densevidcap.models.streams import ClipView, StreamProjection
 from densevidcap.types import FloatArray
@@ -70,51 +70,27 @@ class FeatureBank:
         return taken
 
 
-SHARPNESS = 1 / 0.07
+LOGIT_SCALE = 1 / 0.07
 """What cosines are multiplied by before the first step; it is learned."""
-SHARPEST = 100.0
-
-
-@dataclass(frozen=True)
-class EvaluatorOptions:
-    """The network's sizes."""
-
-    width: int = 256
-    """E: dimensions of the space in which clips and sentences meet."""
-    hidden: int = 256
-    """Width of the layer before it, of both."""
-    embedding: int = 256
-    """Width of a word."""
-    dropout: float = 0.5
-    sequence_dropout: float = 0.5
-    """Share of sentences learned without what sets their region-sequence apart, so that a sentence
-    can be scored against the clip alone."""
-
-    def __post_init__(self) -> None:
-        for name in ("width", "hidden", "embedding"):
-            if getattr(self, name) < 1:
-                raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("dropout", "sequence_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ModelError(f"{name} must be from 0 to below 1, not {getattr(self, name)}")
+LARGEST_SCALE = 100.0
 
 
 class ClipEncoder(nn.Module):
     """Streams (N, D or V) of clips, and of their sequences if given, to directions (N, E)."""
 
-    def __init__(self, features: int, words: int, options: EvaluatorOptions) -> None:
+    def __init__(self, features: int, words: int, config: EvaluatorConfig) -> None:
         super().__init__()
         sizes = {"clip": features, "clip_words": words}
         sizes |= {"centred": features, "special_words": words}
-        shares = dict.fromkeys(SEQUENCE_STREAMS, options.sequence_dropout)
+        shares = dict.fromkeys(SEQUENCE_STREAMS, config.sequence_dropout)
         self.streams = nn.ModuleDict(
             {
-                name: StreamProjection(sizes[name], options.hidden, shares.get(name, 0.0))
+                name: StreamProjection(sizes[name], config.hidden, shares.get(name, 0.0))
                 for name in (*CLIP_STREAMS, *SEQUENCE_STREAMS)
             }
         )
-        self.dropout = nn.Dropout(options.dropout)
-        self.linear = nn.Linear(options.hidden, options.width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.linear = nn.Linear(config.hidden, config.width)
 
     def forward(self, streams: Mapping[str, Tensor]) -> Tensor:
         hidden = sum(project(streams.get(name)) for name, project in self.streams.items())
@@ -122,18 +98,18 @@ class ClipEncoder(nn.Module):
 
 
 class SentenceEncoder(nn.Module):
-    """Numbers of words (N, L), from `<bos>` to `<eos>` and `<pad>`, to directions (N, E).
+    """Ids of words (N, L), from `<bos>` to `<eos>` and `<pad>`, to directions (N, E).
 
     The mean word says what a sentence is about, the strongest runs of three words who does what.
     No word waits for the one before it, as in a recurrent network, which training on a CPU feels.
     """
 
-    def __init__(self, vocabulary: int, options: EvaluatorOptions) -> None:
+    def __init__(self, vocabulary: int, config: EvaluatorConfig) -> None:
         super().__init__()
-        self.words = nn.Embedding(vocabulary, options.embedding, padding_idx=Vocabulary.PAD)
-        self.runs = nn.Linear(3 * options.embedding, options.hidden)
-        self.dropout = nn.Dropout(options.dropout)
-        self.linear = nn.Linear(options.embedding + options.hidden, options.width)
+        self.words = nn.Embedding(vocabulary, config.embedding, padding_idx=Vocabulary.PAD)
+        self.runs = nn.Linear(3 * config.embedding, config.hidden)
+        self.dropout = nn.Dropout(config.dropout)
+        self.linear = nn.Linear(config.embedding + config.hidden, config.width)
 
     def forward(self, sentences: Tensor) -> Tensor:
         said = sentences != Vocabulary.PAD
@@ -149,20 +125,20 @@ class SentenceEncoder(nn.Module):
 
 
 class EvaluatorNetwork(nn.Module):
-    """Scores are cosines; `sharpness` makes logits of them."""
+    """Scores are cosines; `logit_scale` makes logits of them."""
 
     def __init__(
-        self, vocabulary: Vocabulary, features: int, words: int, options: EvaluatorOptions
+        self, vocabulary: Vocabulary, features: int, words: int, config: EvaluatorConfig
     ) -> None:
         super().__init__()
-        self.vocabulary, self.options, self.sizes = vocabulary, options, (features, words)
-        self.clips = ClipEncoder(features, words, options)
-        self.sentences = SentenceEncoder(len(vocabulary), options)
-        self.log_sharpness = nn.Parameter(torch.tensor(log(SHARPNESS)))
+        self.vocabulary, self.config, self.sizes = vocabulary, config, (features, words)
+        self.clips = ClipEncoder(features, words, config)
+        self.sentences = SentenceEncoder(len(vocabulary), config)
+        self.log_scale = nn.Parameter(torch.tensor(log(LOGIT_SCALE)))
 
     @property
-    def sharpness(self) -> Tensor:
-        return self.log_sharpness.exp().clamp(max=SHARPEST)
+    def logit_scale(self) -> Tensor:
+        return self.log_scale.exp().clamp(max=LARGEST_SCALE)
 
 
 KIND = "evaluator"
@@ -170,10 +146,10 @@ VOCABULARY = "vocabulary.json"
 
 
 class Evaluator:
-    """A trained network, and what its scores mean."""
+    """A trained network."""
 
-    def __init__(self, network: EvaluatorNetwork, calibration: Calibration) -> None:
-        self.network, self.calibration = network.eval(), calibration
+    def __init__(self, network: EvaluatorNetwork) -> None:
+        self.network = network.eval()
 
     @torch.inference_mode()
     def score(
@@ -196,14 +172,6 @@ class Evaluator:
         seen = self.network.clips(FeatureBank([gather(view)]).take(rows, chosen))
         return np.asarray((said * seen).sum(-1).clamp(-1, 1).cpu().numpy())
 
-    def confidence(self, scores: FloatArray) -> FloatArray:
-        """(S,): P(people said it of this clip), if it were as likely that they said it of another.
-
-        Calibrated on captions of clips that were not learned from, each under its own clip and
-        under another one that was drawn at random.
-        """
-        return self.calibration.apply(scores)
-
     def save(self, folder: Path, card: Mapping[str, Any], half: bool = False) -> None:
         """Write a model folder; `half` keeps 16 bits of every number."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -214,8 +182,7 @@ class Evaluator:
         content = {
             "kind": KIND,
             "sizes": self.network.sizes,
-            "evaluator": asdict(self.network.options),
-            "calibration": asdict(self.calibration),
+            "evaluator": asdict(self.network.config),
             **card,
         }
         save_model(folder, tensors, content, (VOCABULARY,))
@@ -229,18 +196,14 @@ class Evaluator:
 
         def build() -> EvaluatorNetwork:
             features, words = card["sizes"]
-            options = EvaluatorOptions(**card["evaluator"])
-            return EvaluatorNetwork(vocabulary, features, words, options)
+            config = EvaluatorConfig(**card["evaluator"])
+            return EvaluatorNetwork(vocabulary, features, words, config)
 
-        network = build_model(folder, tensors, build)
-        try:
-            return cls(network, Calibration(**card["calibration"]))
-        except (KeyError, TypeError) as error:
-            raise ModelError(f"{folder}: no calibration on its card ({error})") from None
+        return cls(build_model(folder, tensors, build))
 
 
 def encode_sentences(sentences: Sequence[str], vocabulary: Vocabulary) -> Tensor:
-    """(S, L) numbers of words, padded."""
+    """(S, L) ids of words, padded."""
     for sentence in sentences:
         if not tokenise(sentence):
             raise CorpusError(f"{sentence!r}: a sentence without words has no score; leave it out")

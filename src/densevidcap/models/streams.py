@@ -17,9 +17,9 @@ from densevidcap.config import StreamsConfig
 from densevidcap.data.clip import Clip
 from densevidcap.data.sampling import Shot
 from densevidcap.errors import ModelError
+from densevidcap.models.shown_words import score_clip
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.regions.search import pool_words
-from densevidcap.regions.words import score_clip
 from densevidcap.types import FloatArray, FrameGrid, RegionSequence, TimeArray
 
 
@@ -190,20 +190,21 @@ class Row:
     frames: IndexArray
 
     @cached_property
-    def features(self) -> FloatArray:
-        """(T, R, D): all regions of its frames."""
-        return np.asarray(self.view.features[self.frames], np.float32)
+    def _seen(self) -> tuple[FloatArray, FloatArray]:
+        # The features of all regions are let go again: those of a batch are too many to keep.
+        features = np.asarray(self.view.features[self.frames], np.float32)
+        path = self.view.paths[self.sequence, self.frames]
+        return features[np.arange(len(path)), path], features.mean(axis=1)
 
-    @cached_property
-    def means(self) -> FloatArray:
-        """(T, D): of the regions of each frame."""
-        return np.asarray(self.features.mean(axis=1))
-
-    @cached_property
+    @property
     def regions(self) -> FloatArray:
         """(T, D): its own region of each frame."""
-        path = self.view.paths[self.sequence, self.frames]
-        return np.asarray(self.features[np.arange(len(self.frames)), path])
+        return self._seen[0]
+
+    @property
+    def means(self) -> FloatArray:
+        """(T, D): of all regions of each frame."""
+        return self._seen[1]
 
     @property
     def frame_vectors(self) -> FloatArray | None:

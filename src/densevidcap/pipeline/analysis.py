@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from densevidcap.errors import CorpusError
+from densevidcap.config import ModelConfig
+from densevidcap.errors import CorpusError, ModelError
 from densevidcap.files import replacing
 from densevidcap.intake import parse_json
 from densevidcap.regions.objectives import IndexArray
-from densevidcap.types import FloatArray, Grid, RegionSequence, TimeArray
+from densevidcap.types import Candidates, FloatArray, Grid, RegionSequence, TimeArray
 
 FILE = "analysis.safetensors"
-VERSION = 1
+VERSION = 2
 """Raised when a reader of older files would misunderstand newer ones."""
 
 HalfArray = npt.NDArray[np.float16]
@@ -29,8 +31,7 @@ HalfArray = npt.NDArray[np.float16]
 class Segment:
     """A stretch of the source that is described by itself: a shot, or all of a short clip.
 
-    T frames were looked at, R regions in each; K region-sequences run through all of them, and S
-    different sentences were found.
+    T frames were looked at, R regions in each; K region-sequences run through all of them.
     """
 
     start: float
@@ -46,38 +47,21 @@ class Segment:
     """(T, R, W): P(word | region)."""
     paths: IndexArray
     """(K, T): each sequence's region in each frame."""
-    sentences: tuple[str, ...]
-    """(S,), the best first."""
-    likelihoods: FloatArray
-    """(S, K): log P(sentence | sequence)."""
-    affinities: FloatArray
-    """(S, K): how much more of a sentence a sequence has than the others."""
-    quality: FloatArray
-    """(S,), 0 to 1: how well each agrees with all that was found."""
-    fit: FloatArray
-    """(S,), -1 to 1: the evaluator's score, 0 without one."""
-    confidence: FloatArray
-    """(S,), 0 to 1."""
-    meanings: FloatArray
-    """(S, D): places in the latent space."""
+    candidates: Candidates
+    """The S different sentences that were found."""
 
     def __post_init__(self) -> None:
-        T, W, S = len(self.times), len(self.words), len(self.sentences)
-        K, D = len(self.paths), self.meanings.shape[-1]
+        T, W, K = len(self.times), len(self.words), len(self.paths)
         shapes = {
             "times": (T,),
             "probabilities": (T, len(self.grid), W),
             "paths": (K, T),
-            "likelihoods": (S, K),
-            "affinities": (S, K),
-            "quality": (S,),
-            "fit": (S,),
-            "confidence": (S,),
-            "meanings": (S, D),
         }
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name} must be {shape}, not {getattr(self, name).shape}")
+        if self.candidates.likelihoods.shape[1] != K:
+            raise ValueError(f"likelihoods must be of {K} region-sequences")
         if self.paths.min() < 0 or self.paths.max() >= len(self.grid):
             raise ValueError(f"paths must lead through the {len(self.grid)} regions")
 
@@ -93,18 +77,8 @@ class Segment:
         return self.probabilities[:, :, self.words.index(word)].astype(np.float32)
 
 
-ARRAYS = (
-    "times",
-    "probabilities",
-    "paths",
-    "likelihoods",
-    "affinities",
-    "quality",
-    "fit",
-    "confidence",
-    "meanings",
-)
-"""Those fields of a segment; the others are kept as JSON."""
+ARRAYS = ("times", "probabilities", "paths")
+"""Those fields of a segment, beside those of its candidates; the others are kept as JSON."""
 
 
 @dataclass(frozen=True)
@@ -120,18 +94,24 @@ class Analysis:
     height: int
     model: str
     model_version: str
+    config: ModelConfig
+    """The model's, but for the settings."""
     segments: tuple[Segment, ...]
     """By time, at least one."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What was set otherwise than in the model's config, by dotted name."""
 
     def save(self, folder: Path) -> None:
         """Write one file into the folder, whole or not at all."""
         tensors = {
-            f"{number}.{name}": np.ascontiguousarray(getattr(segment, name))
+            f"{number}.{name}": np.ascontiguousarray(array)
             for number, segment in enumerate(self.segments)
-            for name in ARRAYS
+            for name, array in _list_arrays(segment).items()
         }
-        content = asdict(self) | {
+        content = {
             "version": VERSION,
+            **{name: getattr(self, name) for name in FACTS},
+            "config": self.config.to_dict(),
             "segments": [_list_plain_fields(segment) for segment in self.segments],
         }
         with replacing(folder / FILE) as temporary:
@@ -149,12 +129,24 @@ class Analysis:
             version, rows = content.pop("version"), content.pop("segments")
             if version != VERSION:
                 raise ValueError(f"version {version} of the format, not {VERSION}")
+            config = ModelConfig.from_dict(content.pop("config"), str(path))
             segments = (_build_segment(row, arrays, n) for n, row in enumerate(rows))
-            return cls(**content, segments=tuple(segments))
+            return cls(**content, config=config, segments=tuple(segments))
         except FileNotFoundError:
             raise CorpusError(f"{path}: no such file; analyse the clip first") from None
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError, ModelError) as error:
             raise CorpusError(f"{path}: no sound analysis ({error}); do it again") from None
+
+
+FACTS = ("source", "duration", "width", "height", "model", "model_version", "settings")
+"""Fields of an analysis that JSON holds as they are."""
+
+
+def _list_arrays(segment: Segment) -> dict[str, Any]:
+    candidates = segment.candidates
+    return {name: getattr(segment, name) for name in ARRAYS} | {
+        name: getattr(candidates, name) for name in candidates.list_arrays()
+    }
 
 
 def _list_plain_fields(segment: Segment) -> dict[str, Any]:
@@ -163,16 +155,19 @@ def _list_plain_fields(segment: Segment) -> dict[str, Any]:
         "end": segment.end,
         "grid": asdict(segment.grid),
         "words": segment.words,
-        "sentences": segment.sentences,
+        "sentences": segment.candidates.sentences,
     }
 
 
 def _build_segment(row: dict[str, Any], arrays: dict[str, Any], number: int) -> Segment:
+    def take(names: Iterable[str]) -> dict[str, Any]:
+        return {name: arrays[f"{number}.{name}"] for name in names}
+
     return Segment(
         start=row["start"],
         end=row["end"],
         grid=Grid(**row["grid"]),
         words=tuple(row["words"]),
-        sentences=tuple(row["sentences"]),
-        **{name: arrays[f"{number}.{name}"] for name in ARRAYS},
+        candidates=Candidates(tuple(row["sentences"]), **take(Candidates.list_arrays())),
+        **take(ARRAYS),
     )

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import torch
+from torch import nn
 
-from densevidcap.config import RegionsConfig
-from densevidcap.data.clip import Clip, Size, open_clip
+from densevidcap.config import ModelConfig
+from densevidcap.data.clip import Clip, open_clip
 from densevidcap.data.lexicon import Lexicon, list_content_words
-from densevidcap.data.sampling import Sampling, Shot, end_of
-from densevidcap.data.shots import find_shots
-from densevidcap.decoding.generate import BeamOptions, SampleOptions
+from densevidcap.data.sampling import Shot, end_of
+from densevidcap.data.shots import cut, sample_segment
+from densevidcap.decoding.select import find_affinities
 from densevidcap.errors import ClipError, ModelError
-from densevidcap.model_folder import BUNDLED, CARD
+from densevidcap.model_folder import BUNDLED, CARD, STAGES, read_model_config
+from densevidcap.models.device import resolve_device
 from densevidcap.models.evaluator import Evaluator
 from densevidcap.models.streams import (
     ClipView,
@@ -31,121 +32,88 @@ from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.confidence import Ranking
-from densevidcap.pipeline.generator import CaptionGenerator, Shortlist, make_shortlist
+from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import generate_sequences
-from densevidcap.types import DenseCaptions, FloatArray, FrameGrid, Frames
+from densevidcap.types import Candidates, DenseCaptions, FloatArray, FrameGrid
 
-LONGEST = 60.0
-"""Seconds: a longer clip is cut into its shots, and a longer shot into equal parts."""
-
-
-def cut(clip: Clip, per_shot: bool | None = None) -> list[Shot]:
-    """(start, end) of each segment, without gaps; `per_shot` None cuts long clips only."""
-    end = end_of(clip.times())
-    if per_shot is None:
-        per_shot = end > LONGEST
-    if not per_shot:
-        return [(0.0, end)]
-    return [part for shot in find_shots(clip) for part in _divide(shot)]
-
-
-def _divide(shot: Shot) -> list[Shot]:
-    start, end = shot
-    parts = max(1, int(np.ceil((end - start) / LONGEST)))
-    return list(pairwise(np.linspace(start, end, parts + 1).tolist()))
-
-
-def sample_segment(clip: Clip, span: Shot, frames: int, size: Size) -> Frames | None:
-    """Frames evenly spread over a segment; None if it has none that can be decoded."""
-    times = clip.times()
-    first, last = np.searchsorted(times, span).tolist()
-    if first == last:
-        return None
-    chosen = first + Sampling(frames=frames).choose(times[first:last])
-    # In place of a damaged frame comes the next intact one, maybe that of another segment.
-    found = [(time, image) for time, image in clip.pick(chosen.tolist(), size) if time < span[1]]
-    if not found:
-        return None
-    seconds, images = zip(*found, strict=True)
-    return Frames(np.stack(images), np.array(seconds))
-
-
-Stage = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
+Step = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
+STEPS: tuple[Step, ...] = get_args(Step)
 """A clip's segments are found, and each then goes through the others."""
 
-Report = Callable[[Stage, float], None]
-"""Called when a stage begins, with the share of all work that is done, 0 to 1."""
+Report = Callable[[Step, float], None]
+"""Called when a step begins, with the share of all work that is done, 0 to 1."""
 
-
-@dataclass(frozen=True)
-class AnalysisOptions:
-    """How closely a clip is looked at."""
-
-    frames: int = 30
-    """Of each segment at most."""
-    per_shot: bool | None = None
-    """Whether each shot is described by itself; None: if the clip is longer than a minute."""
-    sequences: int = 10
-    """K region-sequences."""
-    beam: int = 5
-    """Beginnings of sentences that are kept at every word."""
-    draws: int = 20
-    """Sentences drawn at random for each region-sequence."""
-    candidates: int = 100
-    """Different sentences that are kept at most."""
-    seed: int = 0
-    """Of the draws: the same clip gets the same captions."""
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name not in ("per_shot", "seed") and value < 1:
-                raise ModelError(f"{field.name} must be at least 1, not {value}")
-
-
-DEFAULT_OPTIONS = AnalysisOptions()
 RANKING = "ranking.json"
 UNCALIBRATED = Ranking()
 
+KEYWORDS = {
+    "k": "selection.k",
+    "diversity": "selection.diversity",
+    "frames": "frames.most",
+    "beam": "decoding.beam",
+    "seed": "decoding.seed",
+    "per_shot": "frames.per_shot",
+}
+"""Short names of settings that are often changed."""
+FREE = ("frames", "regions", "decoding", "selection", "confidence", "captioner.most_frames")
+"""What can be set anew for a clip; all else was fixed in training."""
+
+
+def name_settings(**keywords: Any) -> dict[str, Any]:
+    """Settings by their dotted names, of `KEYWORDS`; None leaves one as the model has it."""
+    given = {KEYWORDS[name]: value for name, value in keywords.items() if value is not None}
+    shots = given.get("frames.per_shot")
+    if isinstance(shots, bool):
+        given["frames.per_shot"] = "always" if shots else "never"
+    return given
+
 
 class DenseCaptioner:
-    """A model of every stage."""
+    """A model of every stage, and the config that it is used by."""
 
     def __init__(
         self,
+        config: ModelConfig,
         words: LexicalFCN,
-        describer: CaptionGenerator,
+        generator: CaptionGenerator,
         evaluator: Evaluator | None = None,
         ranking: Ranking = UNCALIBRATED,
         name: str = "unnamed",
         version: str = "",
     ) -> None:
-        self.words, self.describer = words, describer
+        self.config, self.words, self.generator = config, words, generator
         self.evaluator, self.ranking = evaluator, ranking
         self.name, self.version = name, version
-        self._inputs = _count_inputs(describer, evaluator)
-        categories = len(describer.classifier.categories) if describer.classifier else 0
-        eyes = words.encoder
+        self._inputs = _count_inputs(generator, evaluator)
+        classifier, eyes = generator.classifier, words.encoder
+        categories = len(classifier.categories) if classifier else 0
         sizes = StreamSizes(eyes.channels, self._inputs, categories, eyes.frame_channels)
-        streams = describer.captioner.options.frame_streams
-        if any(find_stream(name).width(sizes) != width for name, width in streams.items()):
+        widths = generator.captioner.widths.frame_level
+        if any(find_stream(name).width(sizes) != width for name, width in widths.items()):
             raise ModelError(f"{name}: words and sentences do not fit; train one on the other")
 
     @classmethod
-    def load(cls, folder: Path | str | None = None) -> DenseCaptioner:
+    def load(
+        cls,
+        folder: Path | str | None = None,
+        device: str | None = None,
+        config: ModelConfig | None = None,
+    ) -> DenseCaptioner:
         """The model of that folder, or the one that comes with the package.
 
-        It has a folder for each stage: `words`, `sentences` and, if there is one, `evaluator`; and
-        a file on how sentences rank.
+        It has a folder for each stage: `words`, `sentences` and, if there is one, `evaluator`; a
+        file on how sentences rank; and a card, whose config is taken unless another is given.
         """
         folder = BUNDLED if folder is None else Path(folder)
-        stages = [folder / stage for stage in ("words", "sentences", "evaluator")]
-        words, sentences, evaluator = stages
+        config = config or read_model_config(folder)
+        if device is not None:
+            config = config.override({"device": device})
+        words, sentences, evaluator = (folder / stage for stage in STAGES)
         digest = hashlib.sha256()
-        for card in (stage / CARD for stage in stages):
+        for card in (folder / stage / CARD for stage in STAGES):
             digest.update(card.read_bytes() if card.is_file() else b"")
-        return cls(
+        model = cls(
+            config,
             LexicalFCN.load(words),
             CaptionGenerator.load(sentences),
             Evaluator.load(evaluator) if evaluator.is_dir() else None,
@@ -153,44 +121,66 @@ class DenseCaptioner:
             folder.resolve().name,
             digest.hexdigest()[:12],
         )
+        model.to(resolve_device(config.device))
+        return model
+
+    def to(self, device: torch.device) -> None:
+        """Move every network there."""
+        networks: list[nn.Module | None] = [self.words, self.generator.captioner]
+        networks.append(self.generator.classifier)
+        networks.append(self.evaluator.network if self.evaluator else None)
+        for network in networks:
+            if network is not None:
+                network.to(device)
 
     def caption(
         self,
         source: Path | str | Clip,
         *,
-        k: int = 5,
-        diversity: float = 0.4,
-        options: AnalysisOptions = DEFAULT_OPTIONS,
+        k: int | None = None,
+        diversity: float | None = None,
+        frames: int | None = None,
+        beam: int | None = None,
+        seed: int | None = None,
+        per_shot: bool | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> DenseCaptions:
-        """k sentences of a clip, or of each of its shots, ranked by confidence."""
+        """k sentences of a clip, or of each of its shots, ranked by confidence.
+
+        What is given overrides the model's config: `settings` by dotted names, as in
+        {"decoding.samples": 0}. The result says what was set otherwise.
+        """
+        given = name_settings(
+            k=k, diversity=diversity, frames=frames, beam=beam, seed=seed, per_shot=per_shot
+        )
         clip = source if isinstance(source, Clip) else open_clip(source)
-        return choose_captions(self.analyse(clip, options), k, diversity)
+        return choose_captions(self.analyse(clip, {**given, **(settings or {})}))
 
     def analyse(
         self,
         clip: Clip,
-        options: AnalysisOptions = DEFAULT_OPTIONS,
+        settings: Mapping[str, Any] | None = None,
         report: Report = lambda *_: None,
     ) -> Analysis:
         """Look at each segment, and keep what choosing captions needs. Holds one at a time."""
+        config = self.override(settings or {})
         report("shots", 0.0)
-        spans = cut(clip, options.per_shot)
-        size = self.words.encoder.size
+        spans = cut(clip, config.frames)
         segments = []
         for number, span in enumerate(spans):
 
-            def begin(stage: Stage, number: int = number) -> None:
-                done = (STAGES.index(stage) - 1) / (len(STAGES) - 1)
-                report(stage, (number + done) / len(spans))
+            def begin(step: Step, number: int = number) -> None:
+                done = (STEPS.index(step) - 1) / (len(STEPS) - 1)
+                report(step, (number + done) / len(spans))
 
             begin("frames")
-            frames = sample_segment(clip, span, options.frames, size)
+            frames = sample_segment(clip, span, config.frames, self.words.encoder.size)
             if frames is None:
                 continue
             begin("words")
             seen = self.words.read(frames)
-            extracted = extract_streams(self.describer.streams, clip, frames.times, span)
-            segments.append(self.describe(seen, span, options, len(spans) == 1, begin, extracted))
+            extracted = extract_streams(self.generator.streams, clip, frames.times, span)
+            segments.append(self.describe(seen, span, config, len(spans) == 1, begin, extracted))
         if not segments:
             raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
         return Analysis(
@@ -200,16 +190,18 @@ class DenseCaptioner:
             height=clip.info.height,
             model=self.name,
             model_version=self.version,
+            config=config,
             segments=tuple(segments),
+            settings=config.list_differences(self.config),
         )
 
     def describe(
         self,
         seen: FrameGrid,
         span: Shot,
-        options: AnalysisOptions = DEFAULT_OPTIONS,
+        config: ModelConfig,
         keep_lexicon: bool = True,
-        begin: Callable[[Stage], None] = lambda _: None,
+        begin: Callable[[Step], None] = lambda _: None,
         extracted: Mapping[str, FloatArray] | None = None,
     ) -> Segment:
         """A segment from what the Lexical-FCN saw in its frames, and streams of its own.
@@ -217,48 +209,65 @@ class DenseCaptioner:
         `keep_lexicon` keeps the probabilities of all words, and not only of those that are said.
         """
         begin("regions")
-        sequences = generate_sequences(seen, RegionsConfig(k=options.sequences))
+        sequences = generate_sequences(seen, config.regions)
         view = view_clip(seen, sequences, self._inputs, extracted)
-        short = self.shortlist(view, options, begin)
+        candidates = self.find_candidates(view, config, begin)
         lexicon = self.words.lexicon
-        places = list(range(len(lexicon))) if keep_lexicon else _list_said(short.sentences, lexicon)
+        said = list(range(len(lexicon))) if keep_lexicon else _list_said(candidates, lexicon)
         return Segment(
             *span,
             grid=seen.grid,
             times=seen.times,
-            words=tuple(lexicon.words[place] for place in places),
-            probabilities=seen.probabilities[:, :, places].astype(np.float16),
+            words=tuple(lexicon.words[index] for index in said),
+            probabilities=seen.probabilities[:, :, said].astype(np.float16),
             paths=view.paths,
-            sentences=short.sentences,
-            likelihoods=short.likelihoods,
-            affinities=short.affinities,
-            quality=short.quality,
-            fit=short.fit,
-            confidence=self.ranking.rate(short.quality, short.fit),
-            meanings=short.meanings,
+            candidates=candidates,
         )
 
-    def shortlist(
+    def find_candidates(
         self,
         view: ClipView,
-        options: AnalysisOptions = DEFAULT_OPTIONS,
-        begin: Callable[[Stage], None] = lambda _: None,
-    ) -> Shortlist:
+        config: ModelConfig,
+        begin: Callable[[Step], None] = lambda _: None,
+    ) -> Candidates:
         """The sentences of a clip to choose from."""
         begin("sentences")
-        beams, draws = BeamOptions(options.beam), SampleOptions(options.draws, seed=options.seed)
-        found = self.describer.propose(view, beams, draws)
+        found = self.generator.propose(view, config)
         begin("ranking")
-        words, most = self.words.lexicon.words, options.candidates
-        return make_shortlist(found, view, self.describer, self.evaluator, words, most)
+        kept, agreement = self.generator.keep_best(found, config.decoding.candidates)
+        sentences = tuple(self.generator.say(one.ids) for one in kept)
+        likelihoods = self.generator.compare(view, [one.ids for one in kept], config)
+        shown, words = view.sequence_words, self.words.lexicon.words
+        quality, fit = agreement.astype(np.float32), np.zeros(len(kept), np.float32)
+        if self.evaluator is not None:
+            fit = self.evaluator.score(view, sentences)
+        return Candidates(
+            sentences=sentences,
+            scores=np.array([one.score for one in kept], np.float32),
+            likelihoods=likelihoods,
+            affinities=find_affinities(sentences, likelihoods, shown, words),
+            quality=quality,
+            fit=fit,
+            confidence=self.ranking.rate(quality, fit),
+            meanings=self.generator.meaning.embed(sentences).astype(np.float32),
+        )
+
+    def override(self, settings: Mapping[str, Any]) -> ModelConfig:
+        """The model's config, but for settings of a single clip."""
+        for name in settings:
+            if name not in FREE and name.partition(".")[0] not in FREE:
+                raise ModelError(
+                    f"no setting '{name}' of a trained model; those of {', '.join(FREE)} can be set"
+                )
+        return self.config.override(settings)
 
 
-def _count_inputs(describer: CaptionGenerator, evaluator: Evaluator | None) -> int:
+def _count_inputs(generator: CaptionGenerator, evaluator: Evaluator | None) -> int:
     """V: of how many words the language model and the evaluator take probabilities."""
-    streams = describer.captioner.options.whole_streams
+    streams = generator.captioner.widths.clip_level
     counts = {streams[name] for name in ("words", "special_words", "clip_words") if name in streams}
-    if describer.classifier is not None:
-        counts.add(describer.classifier.sizes[1])
+    if generator.classifier is not None:
+        counts.add(generator.classifier.sizes[1])
     if evaluator is not None:
         counts.add(evaluator.network.sizes[1])
     if len(counts) > 1:
@@ -266,7 +275,7 @@ def _count_inputs(describer: CaptionGenerator, evaluator: Evaluator | None) -> i
     return counts.pop() if counts else 1
 
 
-def _list_said(sentences: Sequence[str], lexicon: Lexicon) -> list[int]:
-    """The places of content words that any sentence says."""
-    said = {word for sentence in sentences for word in list_content_words(sentence)}
+def _list_said(candidates: Candidates, lexicon: Lexicon) -> Sequence[int]:
+    """The indices of content words that any sentence says."""
+    said = {word for sentence in candidates.sentences for word in list_content_words(sentence)}
     return sorted(lexicon.index[word] for word in said if word in lexicon.index)

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from densevidcap.config import ConfidenceConfig, ModelConfig
 from densevidcap.data.lexicon import list_content_words
-from densevidcap.decoding.select import Choice, ChoiceOptions, choose
+from densevidcap.decoding.select import choose
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.regions.search import find_best_run
 from densevidcap.types import (
@@ -23,16 +24,9 @@ from densevidcap.types import (
     TimeArray,
 )
 
-LEAST = 0.1
-"""A word has evidence from this probability on."""
-LEVEL = 0.3
-"""A sentence holds where its words show at least so well, as a share of where they do best."""
-SMOOTH = 5
-"""Frames over which that is averaged: what one frame seems to show is noise."""
-
 
 def find_evidence(
-    sentence: str, sequence: RegionSequence, segment: Segment, least: float = LEAST
+    sentence: str, sequence: RegionSequence, segment: Segment, least: float
 ) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Evidence for the content words, the best first, and those words that have none."""
     found, missing = [], []
@@ -46,7 +40,11 @@ def find_evidence(
 
 
 def find_span(
-    sentence: str, sequence: RegionSequence, evidence: Sequence[Evidence], segment: Segment
+    sentence: str,
+    sequence: RegionSequence,
+    evidence: Sequence[Evidence],
+    segment: Segment,
+    config: ConfidenceConfig,
 ) -> tuple[int, int]:
     """(first, last) of the frames in which the sequence shows what the sentence says.
 
@@ -57,8 +55,10 @@ def find_span(
     shown = sum(
         (_follow(word, sequence, segment) for word in words), np.zeros(len(sequence.frames))
     )
-    steady = np.convolve(np.pad(shown, SMOOTH // 2, "edge"), np.full(SMOOTH, 1 / SMOOTH), "valid")
-    start, stop = find_best_run(steady - LEVEL * steady.max())
+    smooth = config.smooth
+    padded = np.pad(shown, (smooth // 2, (smooth - 1) // 2), "edge")
+    steady = np.convolve(padded, np.full(smooth, 1 / smooth), "valid")
+    start, stop = find_best_run(steady - config.level * steady.max())
     frames = [start, stop - 1, *(each.frame for each in evidence)]
     return min(frames), max(frames)
 
@@ -83,17 +83,18 @@ def _look_for(word: str, sequence: RegionSequence, segment: Segment) -> Evidence
 
 
 def choose_captions(
-    analysis: Analysis, k: int = 5, diversity: float = 0.4, support: float = LEAST
+    analysis: Analysis, k: int | None = None, diversity: float | None = None
 ) -> DenseCaptions:
     """The k sentences of each segment that are good and differ, ranked by confidence.
 
-    `diversity` is what sameness costs; `support` is the probability from which on a word counts as
-    evidence.
+    `diversity` is what sameness costs. What is not given is as it was set for the analysis.
     """
+    given = {"selection.k": k, "selection.diversity": diversity}
+    config = analysis.config.override({n: value for n, value in given.items() if value is not None})
     captions: list[Caption] = []
     looked_at = 0
     for segment in analysis.segments:
-        captions += _describe(segment, looked_at, ChoiceOptions(k, diversity), support)
+        captions += _describe(segment, looked_at, config)
         looked_at += len(segment.times)
     return DenseCaptions(
         source=analysis.source,
@@ -103,27 +104,23 @@ def choose_captions(
         captions=tuple(sorted(captions, key=lambda caption: -caption.confidence)),
         model=analysis.model,
         model_version=analysis.model_version,
+        settings={**analysis.settings, **config.list_differences(analysis.config)},
     )
 
 
-def choose_from(segment: Segment, options: ChoiceOptions) -> list[Choice]:
-    return choose(segment.sentences, segment.quality, segment.meanings, segment.affinities, options)
-
-
-def _describe(
-    segment: Segment, looked_at: int, options: ChoiceOptions, support: float
-) -> Iterator[Caption]:
+def _describe(segment: Segment, looked_at: int, config: ModelConfig) -> Iterator[Caption]:
     """A segment's captions, whose frames are counted from `looked_at` on."""
-    chosen = choose_from(segment, options)
+    candidates = segment.candidates
     edges = _share_time(segment)
-    for place, tie in chosen:
-        sentence, whole = segment.sentences[place], segment.sequence(tie)
-        evidence, unsupported = find_evidence(sentence, whole, segment, support)
-        first, last = find_span(sentence, whole, evidence, segment)
+    for index, tie in choose(candidates, config.selection):
+        sentence, whole = candidates.sentences[index], segment.sequence(tie)
+        least = config.confidence.evidence
+        evidence, unsupported = find_evidence(sentence, whole, segment, least)
+        first, last = find_span(sentence, whole, evidence, segment, config.confidence)
         yield Caption(
             text=sentence,
-            confidence=float(segment.confidence[place]),
-            log_probability=float(segment.likelihoods[place, tie]),
+            confidence=float(candidates.confidence[index]),
+            log_probability=float(candidates.likelihoods[index, tie]),
             start=float(edges[first]),
             end=float(edges[last + 1]),
             sequence=RegionSequence(

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from densevidcap.config import ModelConfig, SelectionConfig
 from densevidcap.data.text_files import read_json
-from densevidcap.decoding.generate import BeamOptions
-from densevidcap.decoding.select import ChoiceOptions, choose
+from densevidcap.decoding.select import choose
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import Ranked, fill, list_ranks
-from densevidcap.model_folder import WEIGHTS, hash_file, write_json
+from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
 from densevidcap.models.category import mark_category
 from densevidcap.models.streams import ClipView
-from densevidcap.pipeline.captioner import DEFAULT_OPTIONS, DenseCaptioner
-from densevidcap.pipeline.confidence import Ranking
+from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.repro.definition import Known, Row
 from densevidcap.repro.runner import Runner
+from densevidcap.types import Candidates
 
 Pair = tuple[int, str]
 """A region-sequence and a sentence that was found for it."""
@@ -57,111 +59,99 @@ def associate(pairs: Sequence[Pair], worth: Mapping[str, float]) -> list[str]:
 
 @dataclass(frozen=True)
 class Found:
-    """S different sentences of a clip with K region-sequences."""
+    """The sentences of a clip."""
 
     searched: Sequence[Pair]
     """What beams found for each sequence."""
-    sentences: Sequence[str]
-    """(S,): the best of all, drawn ones too, to choose from."""
-    quality: Sequence[float]
-    """(S,): how well each agrees with all."""
-    likelihood: Sequence[float]
-    """(S,): log P(sentence | its sequence) after the length penalty."""
-    fit: Sequence[float]
-    """(S,): by the evaluator; zeros if the model has none."""
-    meanings: Sequence[Sequence[float]]
-    """(S, D)"""
-    affinities: Sequence[Sequence[float]]
-    """(S, K): how much more of a sentence a sequence has than the others."""
-    confidence: Sequence[float]
-    """(S,): what the model itself ranks by."""
+    candidates: Candidates
+    """The best of all, sampled ones too, to choose from."""
+    selection: SelectionConfig
+    """The model's."""
 
-    def choose(self, options: ChoiceOptions) -> list[int]:
-        """Paths of the sentences that are said, in order of choice."""
-        chosen = choose(
-            self.sentences,
-            np.array(self.quality),
-            np.array(self.meanings),
-            np.array(self.affinities),
-            options,
-        )
-        return [choice.place for choice in chosen]
+    def choose(self, **settings: float) -> Candidates:
+        """The sentences that are said, in order of choice, by the model's settings but these."""
+        chosen = choose(self.candidates, replace(self.selection, **settings))  # type: ignore[arg-type]
+        return self.candidates.select([choice.candidate for choice in chosen])
 
 
-def find_candidates(bench: Runner) -> dict[str, Found]:
+def find_candidates(runner: Runner) -> dict[str, Found]:
     """Read from the folder of runs, or found and written there."""
-    model = DenseCaptioner.load(bench.places.model)
-    path = bench.keep("candidates", model.version)
+    model = DenseCaptioner.load(runner.paths.model)
+    config = json.dumps(model.config.to_dict(), sort_keys=True).encode()
+    path = runner.keep("candidates", f"{model.version}-{hashlib.sha256(config).hexdigest()[:8]}")
     if not path.exists():
-        views = bench.view(bench.places.model / "sentences", bench.find_words())
-        bench.watcher.start("finding candidates", len(views))
+        views = runner.view(runner.paths.model / "sentences", runner.find_words())
+        advance = runner.progress.count("finding candidates", len(views))
         kept = {}
         for clip, view in views.items():
             kept[clip] = _find(model, view)
-            bench.watcher.advance()
+            advance()
         write_json(path, kept)
-    return {clip: _rate(model.ranking, content) for clip, content in read_json(path).items()}
+    return {clip: _read(model, content) for clip, content in read_json(path).items()}
 
 
 def _find(model: DenseCaptioner, view: ClipView) -> dict[str, Any]:
-    """What is kept of a clip: all but confidence. Found as the pipeline does, by its settings."""
-    describer = model.describer
-    searched = describer.propose(view, BeamOptions(DEFAULT_OPTIONS.beam))
-    short = model.shortlist(view)
+    """What is kept of a clip. Found as the pipeline does, by its settings."""
+    config = model.config
+    searched = model.generator.propose(view, config.override({"decoding.samples": 0}))
+    candidates = model.find_candidates(view, config)
     return {
-        "searched": [(each.sequence, describer.say(each.words)) for each in searched],
-        "sentences": short.sentences,
-        "quality": short.quality.tolist(),
-        "likelihood": [each.score for each in short.candidates],
-        "fit": short.fit.tolist(),
-        "meanings": short.meanings.tolist(),
-        "affinities": short.affinities.tolist(),
+        "searched": [(each.sequence, model.generator.say(each.ids)) for each in searched],
+        "sentences": candidates.sentences,
+        **{name: getattr(candidates, name).tolist() for name in candidates.list_arrays()},
     }
 
 
-def _rate(ranking: Ranking, content: dict[str, Any]) -> Found:
-    quality, fit = (np.array(content[name], np.float32) for name in ("quality", "fit"))
-    return Found(**content, confidence=ranking.rate(quality, fit).tolist())
+def _read(model: DenseCaptioner, content: dict[str, Any]) -> Found:
+    arrays = {name: np.array(content[name], np.float32) for name in Candidates.list_arrays()}
+    # The ranking may have been learned anew since.
+    arrays["confidence"] = model.ranking.rate(arrays["quality"], arrays["fit"])
+    candidates = Candidates(tuple(content["sentences"]), **arrays)
+    return Found(content["searched"], candidates, model.config.selection)
 
 
 TRIED: dict[Known, int] = {"nothing": 0, "predicted": 3, "given": 1}
 """How many probable categories a sentence is searched under (Eq. 14)."""
 
 
-def say(bench: Runner, row: Row) -> dict[str, str]:
-    """By the given model, or by the row's recipe; what was said once is read again."""
+def say(runner: Runner, row: Row) -> dict[str, str]:
+    """By the given model, or by the row's config; what was said once is read again."""
     if row.system == "model":
-        return _say_by_model(bench)
-    captioner = bench.find_captioner(row.system, row.words)
+        return _say_by_model(runner)
+    captioner = runner.find_captioner(row.system, row.words)
     version = hash_file(captioner / WEIGHTS)[:12]
-    path = bench.keep(f"{captioner.name}-{row.category}", version)
+    path = runner.keep(f"{captioner.name}-{row.category}", version)
     if not path.exists():
-        describer = CaptionGenerator.load(captioner)
-        views = bench.view(captioner, bench.find_words(row.words))
-        bench.watcher.start(f"{row.name}: describing", len(views))
+        generator, config = CaptionGenerator.load(captioner), read_model_config(captioner)
+        views = runner.view(captioner, runner.find_words(row.words))
+        advance = runner.progress.count(f"{row.name}: describing", len(views))
         said = {}
-        for record in bench.clips:
-            said[record.id] = _say_one(describer, views[record.id], row.category, record.category)
-            bench.watcher.advance()
+        for record in runner.clips:
+            view = _tell_category(generator, views[record.id], row.category, record.category)
+            said[record.id] = _say_one(generator, view, row.category, config)
+            advance()
         write_json(path, said)
     sentences: dict[str, str] = read_json(path)
     return sentences
 
 
-def _say_by_model(bench: Runner) -> dict[str, str]:
+def _say_by_model(runner: Runner) -> dict[str, str]:
     """The first choice of all that it finds."""
-    first = ChoiceOptions(k=1)
-    return {
-        clip: found.sentences[found.choose(first)[0]]
-        for clip, found in find_candidates(bench).items()
-    }
+    return {clip: found.choose(k=1).sentences[0] for clip, found in find_candidates(runner).items()}
 
 
-def _say_one(
-    describer: CaptionGenerator, view: ClipView, known: Known, category: str | None
-) -> str:
+def _tell_category(
+    generator: CaptionGenerator, view: ClipView, known: Known, category: str | None
+) -> ClipView:
+    """The view with the category that people gave the clip, if that is to be known."""
+    if known != "given" or generator.classifier is None:
+        return view
+    return mark_category(view, generator.classifier.categories, category)
+
+
+def _say_one(generator: CaptionGenerator, view: ClipView, known: Known, config: ModelConfig) -> str:
     """Of the most informative sequence, which is a clip's first, as in the paper."""
-    if known == "given" and describer.classifier is not None:
-        view = mark_category(view, describer.classifier.categories, category)
-    found = describer.propose(view, BeamOptions(), sequences=[0], categories=TRIED[known])
-    return describer.say(max(found, key=lambda candidate: candidate.score).words)
+    tried = TRIED[known] if generator.classifier is not None else 0
+    config = config.override({"decoding.samples": 0, "decoding.categories": tried})
+    found = generator.propose(view, config, sequences=[0])
+    return generator.say(max(found, key=lambda one: one.score).ids)

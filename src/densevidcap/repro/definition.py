@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from densevidcap.config import build_options, read_toml
+from densevidcap.config import build_section, read_toml
 from densevidcap.errors import ModelError
 
 Kind = Literal["single", "dense", "diversity", "loss"]
@@ -15,8 +15,6 @@ Known = Literal["nothing", "predicted", "given"]
 
 DEFINITIONS = Path(__file__).parent / "definitions"
 """Those of the paper's tables and figures."""
-
-Options = TypeVar("Options")
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,10 @@ class Row:
 
     name: str
     system: str = ""
-    """A recipe of definitions/ablation, "model" for the one that is given, "human" for people; or
+    """A config of definitions/ablation, "model" for the one that is given, "human" for people; or
     the order of sentences, or what is clustered, as the kind of experiment has them."""
     words: str = ""
-    """The recipe of the Lexical-FCN below it; empty for that of the model."""
+    """The config of the Lexical-FCN below it; empty for that of the model."""
     category: Known = "predicted"
     said: int = 10
     """Of how many sentences a clip an order makes its ranking."""
@@ -61,42 +59,18 @@ class Claim:
 class Experiment:
     name: str
     about: About
-    rows: tuple[Row, ...]
-    claims: tuple[Claim, ...]
+    rows: tuple[Row, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = {row.name for row in self.rows}
+        named = {name for claim in self.claims for name in (claim.better, claim.worse)}
+        if self.about.kind == "dense":
+            named.add(self.about.baseline)
+        if missing := sorted(named - names):
+            raise ModelError(f"no row is called '{missing[0]}'")
 
     @classmethod
     def read(cls, path: Path) -> Experiment:
         """From a TOML file: a section [about], then [[rows]] and [[claims]]."""
-        tables = read_toml(path)
-        if unknown := sorted(tables.keys() - {"about", "rows", "claims"}):
-            raise ModelError(f"{path}: no section '{unknown[0]}'; there are about, rows, claims")
-        experiment = cls(
-            path.stem,
-            _build(path, "about", About, tables.get("about")),
-            tuple(_build(path, "rows", Row, row) for row in _list(path, tables, "rows")),
-            tuple(_build(path, "claims", Claim, one) for one in _list(path, tables, "claims")),
-        )
-        names = {row.name for row in experiment.rows}
-        named = {name for claim in experiment.claims for name in (claim.better, claim.worse)}
-        if experiment.about.kind == "dense":
-            named.add(experiment.about.baseline)
-        if missing := sorted(named - names):
-            raise ModelError(f"{path}: no row is called '{missing[0]}'")
-        return experiment
-
-
-def _list(path: Path, tables: dict[str, Any], section: str) -> list[Any]:
-    found = tables.get(section, [])
-    if not isinstance(found, list):
-        raise ModelError(f"{path}: '{section}' must be a list: write [[{section}]]")
-    return found
-
-
-def _build(path: Path, section: str, kind: type[Options], table: Any) -> Options:
-    if not isinstance(table, dict):
-        raise ModelError(f"{path}: '{section}' must be a section: write [{section}]")
-    try:
-        options: Options = build_options(path, section, kind, table)
-    except TypeError as error:  # a field without a default is missing
-        raise ModelError(f"{path}: [{section}] {error}") from None
-    return options
+        return build_section(str(path), cls, {**read_toml(path), "name": path.stem})

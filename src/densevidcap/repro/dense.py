@@ -7,7 +7,6 @@ from itertools import chain
 
 import numpy as np
 
-from densevidcap.decoding.select import ChoiceOptions
 from densevidcap.errors import ModelError
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS, TOPS, Ranked, fill, list_ranks
@@ -16,26 +15,27 @@ from densevidcap.repro.definition import Experiment, Row
 from densevidcap.repro.results import Figures, Finding, Line, Outcome, Table
 from densevidcap.repro.runner import Runner
 from densevidcap.repro.single import COLUMNS
+from densevidcap.types import Candidates
 
 VALUES = {
     "confidence": "confidence",
     "consensus": "quality",
-    "likelihood": "likelihood",
+    "likelihood": "scores",
     "evaluator": "fit",
 }
 """Order to what it goes by, the higher the better."""
 ORDERS = ("choice", "random", *VALUES)
 
 
-def rank(found: Found, said: Sequence[int], order: str, seed: int) -> list[str]:
-    """The sentences at the places that were chosen, the best first."""
-    places = list(said)
+def rank(said: Candidates, order: str, seed: int) -> list[str]:
+    """The sentences that were chosen, the best first."""
+    rows = list(range(len(said)))
     if order == "random":
-        np.random.default_rng(seed).shuffle(places)
+        np.random.default_rng(seed).shuffle(rows)
     elif order != "choice":
-        values = getattr(found, VALUES[order])
-        places.sort(key=lambda place: -values[place])
-    return [found.sentences[place] for place in places]
+        values = getattr(said, VALUES[order])
+        rows.sort(key=lambda row: -values[row])
+    return [said.sentences[row] for row in rows]
 
 
 ORACLES = ("osr", "ore")
@@ -46,22 +46,22 @@ Precision = Mapping[int, Figures]
 """By how many top sentences: each metric of the paper, in percent."""
 
 
-def compare_dense(bench: Runner, experiment: Experiment) -> Outcome:
+def compare_dense(runner: Runner, experiment: Experiment) -> Outcome:
     """Averaged precision of each row's first sentences, and its share of the baseline's."""
     for row in experiment.rows:
         if row.system not in (*ORACLES, *ORDERS):
             raise ModelError(f"{experiment.name}: '{row.name}' has no order '{row.system}'")
-    clips = find_candidates(bench)
+    clips = find_candidates(runner)
     rows = experiment.rows
-    if not any(any(found.fit) for found in clips.values()):
+    if not any(found.candidates.fit.any() for found in clips.values()):
         # A model without an evaluator: its rows stay empty.
         rows = tuple(row for row in rows if row.system != "evaluator")
-    with CaptionScorer(bench.references) as scorer:
-        bench.watcher.start("scoring", len(rows))
+    with CaptionScorer(runner.references) as scorer:
+        advance = runner.progress.count("scoring", len(rows))
         precision = {}
         for row in rows:
             precision[row.name] = mean_over_ranks(scorer, _rank(row, clips, scorer))
-            bench.watcher.advance()
+            advance()
     tables = (_tabulate(experiment, precision, number) for number in range(len(TOPS)))
     return Outcome(
         tuple(chain.from_iterable(tables)),
@@ -82,10 +82,9 @@ def mean_over_ranks(scorer: CaptionScorer, rankings: Rankings) -> Precision:
 def _rank(row: Row, clips: Mapping[str, Found], scorer: CaptionScorer) -> Rankings:
     if row.system == "osr":
         return _ask_oracle({clip: found.searched for clip, found in clips.items()}, scorer)
-    options = ChoiceOptions(k=row.said)
     order = "choice" if row.system == "ore" else row.system
     ranked = {
-        clip: rank(found, found.choose(options), order, seed)
+        clip: rank(found.choose(k=row.said), order, seed)
         for seed, (clip, found) in enumerate(clips.items())
     }
     if row.system == "ore":

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from densevidcap.config import SelectionConfig
 from densevidcap.data.lsa import DIMENSIONS, Array, LatentSpace
 from densevidcap.data.manifest import ClipRecord, read_manifest
-from densevidcap.decoding.select import ChoiceOptions
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import (
@@ -27,7 +27,7 @@ from densevidcap.repro.definition import Experiment
 from densevidcap.repro.results import Curve, Figures, Finding, Line, Outcome, Picture, Table
 from densevidcap.repro.runner import Runner
 from densevidcap.repro.single import COLUMNS
-from densevidcap.train.run import HELD_OUT
+from densevidcap.train.stage import HELD_OUT
 
 CLUSTERS = tuple(range(2, 11))
 
@@ -151,26 +151,24 @@ WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 """Of diversity, in the choice of sentences."""
 
 
-def compare_diversity(bench: Runner, experiment: Experiment) -> Outcome:
+def compare_diversity(runner: Runner, experiment: Experiment) -> Outcome:
     """D_div of people and of the model, and its price as the weight of diversity turns."""
     for row in experiment.rows:
         if row.system not in SYSTEMS:
             raise ModelError(f"{experiment.name}: '{row.name}' is none of {', '.join(SYSTEMS)}")
-    trained, clips = read_captions(bench.places.captions)
-    bench.watcher.start("clustering human captions", len(TRIED) * len(CLUSTERS))
-    by_dimensions = {
-        count: measure_people(trained, clips, count, bench.watcher.advance) for count in TRIED
-    }
+    trained, clips = read_captions(runner.paths.captions)
+    advance = runner.progress.count("clustering human captions", len(TRIED) * len(CLUSTERS))
+    by_dimensions = {count: measure_people(trained, clips, count, advance) for count in TRIED}
     people = by_dimensions[DIMENSIONS]
-    chosen = _choose(bench)
-    bench.watcher.start("scoring", len(chosen) + 1)
-    with CaptionScorer(bench.references) as scorer:
-        report = measure_density(chosen[ChoiceOptions().diversity], scorer, people.space)
-        bench.watcher.advance()
+    chosen = _choose(runner)
+    advance = runner.progress.count("scoring", len(chosen) + 1)
+    with CaptionScorer(runner.references) as scorer:
+        report = measure_density(chosen[SelectionConfig().diversity], scorer, people.space)
+        advance()
         turned = {}
         for weight, ranked in chosen.items():
             turned[weight] = score_dense(ranked, scorer, people.space)
-            bench.watcher.advance()
+            advance()
     figures = (people.everything, max(people.clustered.values()), report.predicted.diversity)
     found = dict(zip(SYSTEMS, figures, strict=True))
     return Outcome(
@@ -188,13 +186,12 @@ def compare_diversity(bench: Runner, experiment: Experiment) -> Outcome:
     )
 
 
-def _choose(bench: Runner) -> dict[float, Ranked]:
+def _choose(runner: Runner) -> dict[float, Ranked]:
     """Ten sentences a clip by each weight of diversity."""
-    clips = find_candidates(bench)
+    clips = find_candidates(runner)
     return {
         weight: {
-            clip: [found.sentences[place] for place in found.choose(ChoiceOptions(10, weight))]
-            for clip, found in clips.items()
+            clip: found.choose(k=10, diversity=weight).sentences for clip, found in clips.items()
         }
         for weight in WEIGHTS
     }

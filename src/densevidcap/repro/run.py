@@ -7,11 +7,12 @@ from datetime import date
 from pathlib import Path
 
 from densevidcap.errors import CorpusError
+from densevidcap.progress import Progress
 from densevidcap.repro.definition import Experiment, Kind
 from densevidcap.repro.dense import compare_dense
 from densevidcap.repro.diversity import compare_diversity
 from densevidcap.repro.results import Outcome, Result
-from densevidcap.repro.runner import Paths, Runner, Watcher
+from densevidcap.repro.runner import Paths, Runner
 from densevidcap.repro.single import compare_single
 from densevidcap.repro.words import compare_losses
 
@@ -23,23 +24,23 @@ KINDS: dict[Kind, Callable[[Runner, Experiment], Outcome]] = {
 }
 
 
-def run_experiment(name: str, places: Paths, command: str, watcher: Watcher) -> Result:
+def run_experiment(name: str, paths: Paths, command: str, progress: Progress) -> Result:
     """Train what is not trained yet, measure all, and write the results into the folder of runs."""
-    experiment = Experiment.read(_find(places.definitions, name))
+    experiment = Experiment.read(_find(paths.definitions, name))
     about = experiment.about
-    bench = Runner(places, about.split, watcher)
-    outcome = KINDS[about.kind](bench, experiment)
+    runner = Runner(paths, about.split, progress)
+    outcome = KINDS[about.kind](runner, experiment)
     result = Result(
         name,
         about.title,
         command,
         date.today().isoformat(),
-        len(bench.clips),
-        len(bench.trained),
+        len(runner.clips),
+        len(runner.trained),
         about.notes,
         outcome,
     )
-    result.save(places.out)
+    result.save(paths.out)
     return result
 
 

@@ -18,26 +18,26 @@ COLUMNS = ("METEOR", "BLEU@4", "ROUGE-L", "CIDEr")
 """The paper's names of its metrics."""
 
 
-def compare_single(bench: Runner, experiment: Experiment) -> Outcome:
+def compare_single(runner: Runner, experiment: Experiment) -> Outcome:
     """Train what is missing, let each system say its sentences, and score them."""
     systems = [row for row in experiment.rows if row.system]
-    said = {row.name: say(bench, row) for row in systems if row.system != "human"}
-    bench.watcher.start("scoring")
-    with CaptionScorer(bench.references) as scorer:
+    said = {row.name: say(runner, row) for row in systems if row.system != "human"}
+    runner.progress.count("scoring")
+    with CaptionScorer(runner.references) as scorer:
         scores = dict(zip(said, scorer.score_many([*said.values()]), strict=True))
-    scores |= {row.name: _score_people(bench) for row in systems if row.system == "human"}
+    scores |= {row.name: _score_people(runner) for row in systems if row.system == "human"}
     lines = tuple(
         Line(row.name, _list_figures(scores, row.name), row.paper) for row in experiment.rows
     )
     tables = [Table("", COLUMNS, lines)]
     if any(row.words for row in systems):
-        tables.append(compare_detection(bench, experiment))
+        tables.append(compare_detection(runner, experiment))
     return Outcome(tuple(tables), tuple(_check(scores, claim) for claim in experiment.claims))
 
 
-def _score_people(bench: Runner) -> CaptionScores:
+def _score_people(runner: Runner) -> CaptionScores:
     """A drawn caption of each clip against its others."""
-    drawn, others = hold_out(bench.references, 1)
+    drawn, others = hold_out(runner.references, 1)
     return score_captions({clip: sentence for clip, (sentence,) in drawn.items()}, others)
 
 

@@ -12,7 +12,7 @@ from densevidcap.repro.results import Curve, Line, Outcome, Picture, Table
 from densevidcap.repro.runner import Runner
 
 
-def compare_detection(bench: Runner, experiment: Experiment) -> Table:
+def compare_detection(runner: Runner, experiment: Experiment) -> Table:
     """Among the words whose probabilities captioners get, by each row's Lexical-FCN."""
     first: dict[str, Row] = {}
     for row in experiment.rows:
@@ -20,10 +20,10 @@ def compare_detection(bench: Runner, experiment: Experiment) -> Table:
             first.setdefault(row.words, row)
     lines = []
     for row in first.values():
-        words = bench.find_words(row.words)
-        views = bench.view(bench.find_captioner(row.system, row.words), words).values()
+        words = runner.find_words(row.words)
+        views = runner.view(runner.find_captioner(row.system, row.words), words).values()
         lexicon = LexicalFCN.load(words).lexicon
-        labels = np.stack([lexicon.label(record.captions) for record in bench.clips])
+        labels = np.stack([lexicon.label(record.captions) for record in runner.clips])
         for place, scores in (
             ("the best region of its sequences", [v.sequence_words.max(axis=0) for v in views]),
             ("all regions by noisy-OR", [v.clip_words for v in views]),
@@ -36,11 +36,11 @@ def compare_detection(bench: Runner, experiment: Experiment) -> Table:
     return Table("Word detection in a clip", columns, tuple(lines))
 
 
-def compare_losses(bench: Runner, experiment: Experiment) -> Outcome:
+def compare_losses(runner: Runner, experiment: Experiment) -> Outcome:
     """The training loss by epoch."""
     curves, lines = [], []
     for row in experiment.rows:
-        history = read_card(bench.find_words(row.system))["history"]
+        history = read_card(runner.find_words(row.system))["history"]
         epochs = tuple(float(entry["epoch"]) for entry in history)
         curves.append(Curve(row.name, epochs, tuple(entry["loss"] for entry in history)))
         last = history[-1]

@@ -58,8 +58,13 @@ def _faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 Open = Annotated[Studio, Depends(_studio)]
 Key = Annotated[str, Path(alias="id", max_length=64, description="As posting it answered.")]
-Count = Annotated[int, Query(ge=1, le=MOST_SENTENCES, description="Sentences of each segment.")]
-Diversity = Annotated[float, Query(ge=0, le=1, description="What sameness costs.")]
+Count = Annotated[
+    int | None,
+    Query(ge=1, le=MOST_SENTENCES, description="Sentences of each segment; else the model's."),
+]
+Diversity = Annotated[
+    float | None, Query(ge=0, le=1, description="What sameness costs; else the model's.")
+]
 Format = Literal["json", "vtt", "srt", "mp4", "html", "coco", "cvat", "fiftyone"]
 
 router = APIRouter(prefix="/api")
@@ -202,7 +207,7 @@ def show_footage(studio: Open, key: Key) -> FileResponse:
 
 
 @router.get("/clips/{id}/result", responses=_faults(404, 409, 410))
-def show_result(studio: Open, key: Key, k: Count = 5, diversity: Diversity = 0.4) -> Result:
+def show_result(studio: Open, key: Key, k: Count = None, diversity: Diversity = None) -> Result:
     """Its captions, chosen anew: without a look at the clip."""
     _, analysis = studio.find_done(key)
     return Result.of(choose_captions(analysis, k, diversity), analysis.segments)
@@ -238,8 +243,8 @@ async def export_clip(
     studio: Open,
     key: Key,
     kind: Annotated[Format, Path(alias="format")],
-    k: Count = 5,
-    diversity: Diversity = 0.4,
+    k: Count = None,
+    diversity: Diversity = None,
 ) -> FileResponse:
     """Its captions as a file, the same ones that `result` shows."""
     files, analysis = await run_sync(studio.find_done, key)

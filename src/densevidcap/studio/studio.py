@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 from fastapi import HTTPException
 
 from densevidcap.errors import DenseVidCapError
-from densevidcap.pipeline.analysis import Analysis
+from densevidcap.pipeline.analysis import FILE, Analysis
 from densevidcap.studio.files import ClipFiles, DataFolder
 from densevidcap.studio.jobs import Job, Jobs
 from densevidcap.studio.limits import DAY, StudioLimits
@@ -89,6 +89,9 @@ class Studio:
         try:
             return files, load_analysis(files.analysis)
         except DenseVidCapError:
+            if (files.analysis / FILE).exists():
+                reason = f"{job.name}: captioned by another version of densevidcap; post it again"
+                raise HTTPException(410, reason) from None
             # Deleted between the two questions.
             raise HTTPException(404, "no such clip; it may have been deleted") from None
 

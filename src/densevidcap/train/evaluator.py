@@ -13,11 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from densevidcap.config import read_recipe
+from densevidcap.config import EvaluatorTrainingConfig, ModelConfig
 from densevidcap.data.manifest import ClipRecord
-from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import Vocabulary
-from densevidcap.errors import CorpusError, ModelError
+from densevidcap.errors import CorpusError
 from densevidcap.metrics.cider import Consensus
 from densevidcap.metrics.retrieval import (
     agree,
@@ -28,32 +27,20 @@ from densevidcap.metrics.retrieval import (
     split_own,
 )
 from densevidcap.metrics.sentence_files import read_predictions
-from densevidcap.model_folder import hash_file
-from densevidcap.models.calibration import Calibration, calibrate, measure_error
+from densevidcap.model_folder import WEIGHTS
 from densevidcap.models.device import device_of
 from densevidcap.models.evaluator import (
     ClipFeatures,
     Evaluator,
     EvaluatorNetwork,
-    EvaluatorOptions,
     FeatureBank,
     encode_sentences,
     gather,
     pad,
 )
-from densevidcap.regions.association import LEFT_OUT
+from densevidcap.progress import Progress
 from densevidcap.regions.objectives import IndexArray
-from densevidcap.train.loop import Progress, Run, TrainingOptions
-from densevidcap.train.run import (
-    HELD_OUT,
-    RUN,
-    AboutOptions,
-    alone,
-    claim_folder,
-    describe_run,
-    draw_curves,
-)
-from densevidcap.train.view_cache import ViewedCorpus, ViewOptions
+from densevidcap.train.stage import ViewStage
 from densevidcap.types import FloatArray
 
 Words = tuple[int, ...]
@@ -64,10 +51,10 @@ class Example:
     """A clip and what was said of it."""
 
     clip: str
-    evidence: ClipFeatures
+    features: ClipFeatures
     captions: Sequence[str]
     sequences: IndexArray
-    """(S,): the region-sequence that each caption describes."""
+    """(S,): the region-sequence that each caption describes; below 0 it trains none."""
     category: str | None = None
     weaker: Sequence[str] = ()
     """What a captioner says of the clip."""
@@ -89,34 +76,36 @@ class Pair(NamedTuple):
 
 
 def grade_sentences(
-    lessons: Sequence[Example], encode: Callable[[str], Words], strangers: int, seed: int
+    examples: Sequence[Example], encode: Callable[[str], Words], other_clips: int, seed: int
 ) -> tuple[list[Pair], list[list[Graded]]]:
-    """Every caption, and for every clip its rivals.
+    """Every caption that has a sequence, and for every clip its negatives.
 
-    These are all its captions, what the captioner says, and so many `strangers`: captions of other
-    clips, drawn from those of the same category if there are any.
+    These are all its captions, what the captioner says, and captions of so many `other_clips`,
+    drawn from those of the same category if there are any.
     """
     random = np.random.default_rng(seed)
-    consensus = Consensus({lesson.clip: lesson.captions for lesson in lessons})
+    consensus = Consensus({example.clip: example.captions for example in examples})
     alike = defaultdict(list)
-    for clip, lesson in enumerate(lessons):
-        alike[lesson.category].append(clip)
+    for clip, example in enumerate(examples):
+        alike[example.category].append(clip)
     pairs: list[Pair] = []
-    rivals: list[list[Graded]] = []
-    for clip, lesson in enumerate(lessons):
-        kin = alike[lesson.category] if len(alike[lesson.category]) > 1 else range(len(lessons))
-        drawn = _draw_others(clip, kin, strangers, random)
-        others = [str(random.choice(lessons[other].captions)) for other in drawn]
+    negatives: list[list[Graded]] = []
+    for clip, example in enumerate(examples):
+        near = alike[example.category]
+        among = near if len(near) > 1 else range(len(examples))
+        drawn = _draw_others(clip, among, other_clips, random)
+        others = [str(random.choice(examples[other].captions)) for other in drawn]
         graded = [
-            Graded(encode(sentence), consensus.weigh(lesson.clip, sentence))
-            for sentence in (*lesson.captions, *lesson.weaker, *others)
+            Graded(encode(sentence), consensus.weigh(example.clip, sentence))
+            for sentence in (*example.captions, *example.weaker, *others)
         ]
         pairs += [
             Pair(clip, int(sequence), said)
-            for sequence, said in zip(lesson.sequences, graded[: len(lesson.captions)], strict=True)
+            for sequence, said in zip(example.sequences, graded, strict=False)
+            if sequence >= 0
         ]
-        rivals.append(graded)
-    return pairs, rivals
+        negatives.append(graded)
+    return pairs, negatives
 
 
 def _draw_others(
@@ -131,19 +120,21 @@ def _draw_others(
 class ValidationSet:
     """Of C clips with S captions."""
 
-    def __init__(self, lessons: Sequence[Example]) -> None:
-        self.clips = len(lessons)
-        self.shelf = FeatureBank([lesson.evidence for lesson in lessons])
-        self.captions = [caption for lesson in lessons for caption in lesson.captions]
-        self.owners = np.repeat(np.arange(self.clips), [len(lesson.captions) for lesson in lessons])
-        consensus = Consensus({lesson.clip: lesson.captions for lesson in lessons})
+    def __init__(self, examples: Sequence[Example]) -> None:
+        self.clips = len(examples)
+        self.bank = FeatureBank([example.features for example in examples])
+        self.captions = [caption for example in examples for caption in example.captions]
+        self.owners = np.repeat(
+            np.arange(self.clips), [len(example.captions) for example in examples]
+        )
+        consensus = Consensus({example.clip: example.captions for example in examples})
         self.weaker = {
             clip: (
-                lesson.weaker,
-                np.array([consensus.weigh(lesson.clip, s) for s in lesson.weaker]),
+                example.weaker,
+                np.array([consensus.weigh(example.clip, s) for s in example.weaker]),
             )
-            for clip, lesson in enumerate(lessons)
-            if lesson.weaker
+            for clip, example in enumerate(examples)
+            if example.weaker
         }
 
     @torch.inference_mode()
@@ -159,33 +150,14 @@ class ValidationSet:
         `agreement` is on a captioner's sentences: how often the better of two scores better.
         """
         scores = self.score(model)
-        figures = {
+        metrics = {
             **recall(rank_clips(scores, self.owners), "clip"),
             **recall(rank_captions(scores, self.owners), "caption"),
             "auc": 100 * area_under_curve(*split_own(scores, self.owners)),
         }
         if self.weaker:
-            figures["agreement"] = 100 * self._agree(model)
-        return figures
-
-    def calibrate(self, model: EvaluatorNetwork) -> tuple[Calibration, float]:
-        """From each caption under its own clip and under another one, drawn at random.
-
-        With the expected error, of calibrations from half of the clips on the other half.
-        """
-        scores, owners = self.score(model), self.owners
-        steps = np.random.default_rng(0).integers(1, self.clips, size=len(owners))
-        rows = np.arange(len(owners))
-        own, other = scores[rows, owners], scores[rows, (owners + steps) % self.clips]
-        odd = owners % 2 == 1
-        confidence, right = [], []
-        for half in (odd, ~odd):
-            calibration = calibrate(own[half], other[half])
-            for part, truth in ((own[~half], 1.0), (other[~half], 0.0)):
-                confidence.append(calibration.apply(part))
-                right.append(np.full(len(part), truth, np.float32))
-        error = measure_error(np.concatenate(confidence), np.concatenate(right))
-        return calibrate(own, other), error
+            metrics["agreement"] = 100 * self._agree(model)
+        return metrics
 
     def _agree(self, model: EvaluatorNetwork) -> float:
         seen = self._see(model)
@@ -198,46 +170,8 @@ class ValidationSet:
     def _see(self, model: EvaluatorNetwork) -> Tensor:
         """(C, E)"""
         every = torch.arange(self.clips, device=device_of(model))
-        seen: Tensor = model.clips(self.shelf.take(every))
+        seen: Tensor = model.clips(self.bank.take(every))
         return seen
-
-
-@dataclass(frozen=True)
-class ExampleOptions:
-    """What the evaluator learns from, and how."""
-
-    min_count: int = 3
-    """Words that the training captions have less often are not learned."""
-    max_length: int = 20
-    """Longer captions are cut off."""
-    batch: int = 128
-    """Captions a step; each is told from all others of its batch."""
-    hard: float = 0.5
-    """Share of batches whose clips are of one category, where what tells them apart is finer."""
-    unknown: float = 0.1
-    """Share of words that are read as unknown, so that unknown ones are nothing new."""
-    rivals: int = 2
-    """Sentences that each caption is compared with: other captions of its clip, captions of other
-    clips, and the captioner's."""
-    strangers: int = 10
-    """Captions of other clips (of its category) among a clip's rivals."""
-    grading: float = 1.0
-    """Weight of that comparison beside the telling apart."""
-    tolerance: float = 0.3
-    """Difference in CIDEr (which ends at 10) that makes one sentence e times as good."""
-
-    def __post_init__(self) -> None:
-        for name in ("min_count", "max_length", "batch", "rivals"):
-            if getattr(self, name) < 1:
-                raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("strangers", "grading"):
-            if not getattr(self, name) >= 0:
-                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        for name in ("hard", "unknown"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ModelError(f"{name} is a share, from 0 to 1, not {getattr(self, name)}")
-        if not self.tolerance > 0:
-            raise ModelError(f"tolerance must be more than 0, not {self.tolerance}")
 
 
 def info_nce(logits: Tensor, clips: Tensor) -> Tensor:
@@ -258,7 +192,7 @@ def listnet(logits: Tensor, worth: Tensor, tolerance: float) -> Tensor:
 
 
 class Batch(NamedTuple):
-    """N captions with G rivals each."""
+    """N captions with G negatives each."""
 
     clips: Tensor
     """(N,)"""
@@ -266,10 +200,10 @@ class Batch(NamedTuple):
     """(N,)"""
     sentences: Tensor
     """(N, L)"""
-    rivals: Tensor
+    negatives: Tensor
     """(N * G, L'), the G of the first caption first."""
     worth: Tensor
-    """(N, 1 + G): of the caption and of its rivals, to its clip."""
+    """(N, 1 + G): of the caption and of its negatives, to its clip."""
 
 
 class EvaluatorTask:
@@ -278,18 +212,22 @@ class EvaluatorTask:
     def __init__(
         self,
         model: EvaluatorNetwork,
-        lessons: Sequence[Example],
+        examples: Sequence[Example],
         held_out: Sequence[Example],
-        options: ExampleOptions,
-        seed: int = 0,
+        options: EvaluatorTrainingConfig,
     ) -> None:
-        if len(lessons) < 2:
-            raise CorpusError("an evaluator compares clips: at least two need captions to train on")
-        self.model, self.options, self.seed = model, options, seed
-        self.shelf = FeatureBank([lesson.evidence for lesson in lessons])
-        self.categories = [lesson.category or "" for lesson in lessons]
-        self.pairs, self.rivals = grade_sentences(lessons, self._encode, options.strangers, seed)
-        self.exam = ValidationSet(held_out) if len(held_out) > 1 else None
+        if sum(bool((example.sequences >= 0).any()) for example in examples) < 2:
+            raise CorpusError(
+                "an evaluator compares clips: at least two need captions to train on; add some, "
+                "or, if no region-sequence shows them, change association.unsupported"
+            )
+        self.model, self.options = model, options
+        self.bank = FeatureBank([example.features for example in examples])
+        self.categories = [example.category or "" for example in examples]
+        self.pairs, self.negatives = grade_sentences(
+            examples, self._encode, options.other_clips, options.seed
+        )
+        self.validation = ValidationSet(held_out) if len(held_out) > 1 else None
 
     def _encode(self, sentence: str) -> Words:
         return tuple(self.model.vocabulary.encode(sentence)[: self.options.max_length + 2])
@@ -298,7 +236,7 @@ class EvaluatorTask:
         return -(-len(self.pairs) // self.options.batch)
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        random = np.random.default_rng((self.seed, epoch))
+        random = np.random.default_rng((self.options.seed, epoch))
         size, order = self.options.batch, random.permutation(len(self.pairs)).tolist()
         mixed = size * round((1 - self.options.hard) * len(order) / size)
         order[mixed:] = sorted(order[mixed:], key=self._category)
@@ -311,19 +249,20 @@ class EvaluatorTask:
         return self.categories[self.pairs[place].clip]
 
     def _collate(self, pairs: Sequence[Pair], random: np.random.Generator) -> Batch:
-        count = self.options.rivals
-        rivals = [
-            self.rivals[pair.clip][place]
+        count = self.options.negatives
+        negatives = [
+            self.negatives[pair.clip][place]
             for pair in pairs
-            for place in random.integers(len(self.rivals[pair.clip]), size=count)
+            for place in random.integers(len(self.negatives[pair.clip]), size=count)
         ]
         own = torch.tensor([[pair.said.worth] for pair in pairs], device="cpu")
-        worth = torch.tensor([rival.worth for rival in rivals], device="cpu").view(-1, count)
+        worths = torch.tensor([negative.worth for negative in negatives], device="cpu")
+        worth = worths.view(len(pairs), count)
         return Batch(
             torch.tensor([pair.clip for pair in pairs], device="cpu"),
             torch.tensor([pair.sequence for pair in pairs], device="cpu"),
             self._forget(pad([pair.said.words for pair in pairs]), random),
-            self._forget(pad([rival.words for rival in rivals]), random),
+            self._forget(pad([negative.words for negative in negatives]), random),
             torch.cat([own, worth], dim=1),
         )
 
@@ -335,111 +274,86 @@ class EvaluatorTask:
     def loss(self, batch: Batch) -> Tensor:
         model, options = self.model, self.options
         said = model.sentences(batch.sentences)
-        seen = model.clips(self.shelf.take(batch.clips, batch.sequences))
-        apart = info_nce(model.sharpness * said @ seen.T, batch.clips)
-        # Of rivals nobody knows the region-sequence: they are compared for the clip as a whole.
-        whole = model.clips(self.shelf.take(batch.clips))
-        rivals = model.sentences(batch.rivals).view(len(said), options.rivals, -1)
-        listed = torch.cat([said.unsqueeze(1), rivals], dim=1)
-        logits = model.sharpness * (listed @ whole.unsqueeze(-1)).squeeze(-1)
-        return apart + options.grading * listnet(logits, batch.worth, options.tolerance)
+        seen = model.clips(self.bank.take(batch.clips, batch.sequences))
+        apart = info_nce(model.logit_scale * said @ seen.T, batch.clips)
+        # Of negatives nobody knows the region-sequence: they are compared for the clip as a whole.
+        whole = model.clips(self.bank.take(batch.clips))
+        negatives = model.sentences(batch.negatives).view(len(said), options.negatives, -1)
+        listed = torch.cat([said.unsqueeze(1), negatives], dim=1)
+        logits = model.logit_scale * (listed @ whole.unsqueeze(-1)).squeeze(-1)
+        return apart + options.listnet * listnet(logits, batch.worth, options.tolerance)
 
     def lr_multipliers(self) -> dict[str, float]:
         return {}
 
     def validate(self) -> dict[str, float]:
-        return self.exam.measure(self.model) if self.exam else {}
+        return self.validation.measure(self.model) if self.validation else {}
 
 
-@dataclass(frozen=True)
-class EvaluatorRecipe:
-    """All that decides what a training run gives, beside its data and the words it builds on."""
+class EvaluatorStage(ViewStage):
+    """Training an evaluator."""
 
-    sampling: Sampling
-    library: ViewOptions
-    evaluator: EvaluatorOptions
-    lessons: ExampleOptions
-    training: TrainingOptions
-    about: AboutOptions
-
-    @classmethod
-    def read(cls, path: Path) -> EvaluatorRecipe:
-        """From a TOML file with a section for each field."""
-        return read_recipe(path, cls)
-
-
-class EvaluatorFit(ViewedCorpus):
-    """A training run of an evaluator. The same call goes on with a run that was stopped."""
+    name = "evaluator"
 
     def __init__(
         self,
+        out: Path,
+        config: ModelConfig,
         manifest: Path,
         words: Path,
-        recipe: EvaluatorRecipe,
-        out: Path,
+        cache: Path,
+        *,
         weaker: Path | None = None,
+        half: bool = False,
+        left_out: dict[str, str] | None = None,
+        fail_fast: bool = False,
     ) -> None:
         """`weaker` holds a captioner's sentences of clips: `{clip: [sentence, …]}`."""
-        library = recipe.library
-        super().__init__(
-            manifest,
-            words,
-            recipe.sampling,
-            library.regions,
-            library.association,
-            library.words,
-            out,
-        )
-        self.recipe = recipe
-        self.weaker = {} if weaker is None else _read_sentences(weaker)
+        inputs = {"manifest": manifest, "words": words / WEIGHTS}
         if weaker is not None:
-            self.data["weaker"] = hash_file(weaker)
-        claim_folder(out, self.data, asdict(recipe))
+            inputs["weaker"] = weaker
+        super().__init__(
+            out, config, inputs, cache, half=half, left_out=left_out, fail_fast=fail_fast
+        )
+        self.options: EvaluatorTrainingConfig = config.training.evaluator
 
-    @alone
-    def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
-        """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
-        recipe = self.recipe
-        taught = [(record.split, self._teach(record)) for record in self.clips]
-        trained, measured = (
-            [example for split, example in taught if example.captions and split in splits]
-            for splits in (("train",), HELD_OUT)
-        )
-        torch.manual_seed(recipe.training.seed)
-        network = EvaluatorNetwork(
-            self.list_words(recipe.lessons.min_count),
-            self.words.encoder.channels,
-            min(recipe.library.words, len(self.words.lexicon)),
-            recipe.evaluator,
-        )
-        task = EvaluatorTask(network, trained, measured, recipe.lessons, recipe.training.seed)
-        history = Run(task, recipe.training, self.out / RUN).train(progress)
-        # With no clips held out, the network knows those it is calibrated on: the card says so.
-        calibration, error = (task.exam or ValidationSet(trained)).calibrate(network)
-        card = describe_run(
-            recipe.about,
-            self.data,
-            asdict(recipe),
-            history,
-            trained=len(trained),
-            measured=len(measured),
-        )
-        card["calibrated_on"] = "held-out clips" if task.exam else "training clips"
-        card["calibration_error"] = error
-        Evaluator(network, calibration).save(self.out, card, half)
-        draw_curves(history, self.out / RUN / "curves.png")
-        return history
+    def list_settings(self) -> dict[str, Any]:
+        return {
+            **super().list_settings(),
+            "evaluator": asdict(self.config.evaluator),
+            "training": asdict(self.options),
+        }
 
-    def _teach(self, record: ClipRecord) -> Example:
-        pairs = self.library.pair(record.id)
-        learned = np.flatnonzero(pairs != LEFT_OUT)
+    def open(self) -> None:
+        super().open()
+        weaker = self.inputs.get("weaker")
+        self._weaker = {} if weaker is None else _read_sentences(weaker)
+
+    def prepare(self, progress: Progress) -> EvaluatorTask:
+        self.read_views(progress)
+        vocabulary = self.list_words(self.options.min_count)
+        torch.manual_seed(self.options.seed)
+        features = self.words.encoder.channels
+        self.network = EvaluatorNetwork(
+            vocabulary, features, self.lexicon_size, self.config.evaluator
+        )
+        examples, held_out = (
+            [self._make_example(record) for record in records]
+            for records in (self.trained, self.held_out)
+        )
+        return EvaluatorTask(self.network, examples, held_out, self.options)
+
+    def save(self, card: dict[str, Any]) -> None:
+        Evaluator(self.network).save(self.out, card, self.half)
+
+    def _make_example(self, record: ClipRecord) -> Example:
         return Example(
             record.id,
-            gather(self.library.view(record.id)),
-            tuple(record.captions[index] for index in learned),
-            pairs[learned],
+            gather(self.views.view(record.id)),
+            record.captions,
+            self.sequences[record.id],
             record.category,
-            self.weaker.get(record.id, ()),
+            self._weaker.get(record.id, ()),
         )
 
 

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import cos, pi
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,45 +22,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from densevidcap.config import OptimisationConfig
 from densevidcap.errors import ModelError
 from densevidcap.files import replacing
 from densevidcap.models.device import move
+from densevidcap.progress import Progress, Silent
 
 CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.safetensors"
 HISTORY = "history.jsonl"
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How a model is trained; what it is trained on belongs to its task."""
-
-    epochs: int = 10
-    learning_rate: float = 1e-3
-    weight_decay: float = 1e-4
-    warmup: float = 0.05
-    """Share of all steps over which the learning rate rises; it falls by a cosine after."""
-    clip_norm: float = 5.0
-    average: float = 0.0
-    """Decay of a running average of the weights, kept as the result; 0 keeps the last weights."""
-    seed: int = 0
-    checkpoint_seconds: float = 60.0
-    mixed_precision: bool = False
-    """16-bit arithmetic where it is safe; on CUDA only."""
-
-    def __post_init__(self) -> None:
-        if self.epochs < 1:
-            raise ModelError(f"epochs must be at least 1, not {self.epochs}")
-        for name in ("learning_rate", "clip_norm"):
-            if not getattr(self, name) > 0:
-                raise ModelError(f"{name} must be more than 0, not {getattr(self, name)}")
-        for name in ("weight_decay", "seed"):
-            if not getattr(self, name) >= 0:
-                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        if not 0 <= self.warmup <= 1:
-            raise ModelError(f"warmup is a share, from 0 to 1, not {self.warmup}")
-        if not 0 <= self.average < 1:
-            raise ModelError(f"average must be from 0 to below 1, not {self.average}")
 
 
 class Task(Protocol):
@@ -77,31 +47,13 @@ class Task(Protocol):
     def loss(self, batch: Any) -> Tensor: ...
 
     def validate(self) -> dict[str, float]:
-        """Figures on held-out data; the model is in evaluation mode. May be empty."""
+        """Metrics on held-out data; the model is in evaluation mode. May be empty."""
 
     def lr_multipliers(self) -> dict[str, float]:
         """Factor on the learning rate by prefix of a parameter's name; frozen ones have 0."""
 
 
-class Progress(Protocol):
-    """Somebody who wants to see how training goes."""
-
-    def step(self, done: int, total: int, loss: float) -> None: ...
-
-    def epoch(self, epoch: int, figures: dict[str, float]) -> None: ...
-
-
-class Silence:
-    """Nobody looks."""
-
-    def step(self, done: int, total: int, loss: float) -> None:
-        pass
-
-    def epoch(self, epoch: int, figures: dict[str, float]) -> None:
-        pass
-
-
-def learning_rate_at(step: int, total: int, options: TrainingOptions) -> float:
+def learning_rate_at(step: int, total: int, options: OptimisationConfig) -> float:
     """Linear warm-up, then a cosine to zero."""
     warmup = max(1, round(total * options.warmup))
     if step < warmup:
@@ -109,13 +61,13 @@ def learning_rate_at(step: int, total: int, options: TrainingOptions) -> float:
     return options.learning_rate * 0.5 * (1 + cos(pi * (step - warmup) / max(1, total - warmup)))
 
 
-class Run:
+class TrainingLoop:
     """A training run with its state in one folder; the model moves to the device and stays."""
 
     def __init__(
         self,
         task: Task,
-        options: TrainingOptions,
+        options: OptimisationConfig,
         folder: Path,
         device: torch.device = CPU,
     ) -> None:
@@ -132,7 +84,7 @@ class Run:
 
     def train(self, progress: Progress | None = None) -> list[dict[str, Any]]:
         """Train to the end, from the last checkpoint if there is one; returns the history."""
-        progress = progress or Silence()
+        progress = progress or Silent()
         model, per_epoch = self.task.model, self.task.steps_per_epoch()
         torch.manual_seed(self.options.seed)
         history = self._resume()
@@ -151,10 +103,10 @@ class Run:
                     self._save(history)
             with self.averaged():
                 model.eval()
-                figures = self.task.validate()
-            figures = {"loss": sum(losses) / max(1, len(losses)), **figures}
-            history.append({"epoch": epoch + 1, "step": self.step, **figures})
-            progress.epoch(epoch + 1, figures)
+                metrics = self.task.validate()
+            metrics = {"loss": sum(losses) / max(1, len(losses)), **metrics}
+            history.append({"epoch": epoch + 1, "step": self.step, **metrics})
+            progress.epoch(epoch + 1, metrics)
             # Epochs of a small corpus take less time than writing a checkpoint.
             if self.step == self.total or self._is_due():
                 self._save(history)
@@ -208,12 +160,14 @@ class Run:
             for key, value in state.items():
                 tensors[f"optimiser.{key}.{names[id(parameter)]}"] = value
         tensors["random"] = torch.get_rng_state()
-        if (random := _random_of(self.device)) is not None:
-            tensors["random_of_device"] = random.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
+        elif self.device.type == "mps":
+            tensors["random.mps"] = torch.mps.get_rng_state()
         header = {
             "step": str(self.step),
             "scaler": json.dumps(self.scaler.state_dict()),
-            "options": json.dumps(asdict(self.options)),
+            "options": json.dumps(_list_what_matters(self.options)),
             "history": json.dumps(list(history)),
         }
         with replacing(self.folder / CHECKPOINT) as temporary:
@@ -234,7 +188,7 @@ class Run:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except SafetensorError as error:
             raise ModelError(f"{path}: damaged ({error}); remove it to train anew") from None
-        if json.loads(header["options"]) != asdict(self.options):
+        if json.loads(header["options"]) != _list_what_matters(self.options):
             raise ModelError(
                 f"{path}: was made with other training options; give another folder or remove it"
             )
@@ -254,19 +208,17 @@ class Run:
             }
             if state:
                 self.optimiser.state[parameter] = state
-        self.scaler.load_state_dict(json.loads(header.get("scaler", "{}")))
+        if self.mixed and (scaler := json.loads(header["scaler"])):
+            self.scaler.load_state_dict(scaler)
         torch.set_rng_state(tensors["random"])
-        random = _random_of(self.device)
-        if random is not None and "random_of_device" in tensors:
-            random.set_rng_state(tensors["random_of_device"])
+        # A run may go on where there is another device: then its own random state is a new one.
+        if self.device.type == "cuda" and "random.cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+        elif self.device.type == "mps" and "random.mps" in tensors:
+            torch.mps.set_rng_state(tensors["random.mps"])
         self.step = int(header["step"])
         history: list[dict[str, Any]] = json.loads(header["history"])
         return history
-
-
-def _random_of(device: torch.device) -> Any:
-    """The module that keeps the device's own random state; None for the CPU."""
-    return {"cuda": torch.cuda, "mps": torch.mps}.get(device.type)
 
 
 class _Swapped:
@@ -289,8 +241,13 @@ class _Swapped:
             self.values[name].copy_(before)
 
 
+def _list_what_matters(options: OptimisationConfig) -> dict[str, Any]:
+    """Of the settings, to the weights that a run ends in: how often it saves them does not."""
+    return {n: value for n, value in asdict(options).items() if n != "checkpoint_seconds"}
+
+
 def _build_optimiser(
-    task: Task, options: TrainingOptions
+    task: Task, options: OptimisationConfig
 ) -> tuple[list[float], torch.optim.Optimizer]:
     """AdamW with one group for each learning-rate factor; biases and norms do not decay."""
     groups: dict[tuple[float, bool], list[nn.Parameter]] = {}

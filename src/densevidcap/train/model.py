@@ -4,49 +4,63 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from densevidcap import __version__
+from densevidcap.config import ModelConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.failures import naming
 from densevidcap.data.lexicon import build_lexicon, tag_sentences
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, write_manifest
 from densevidcap.data.table import read_table
-from densevidcap.decoding.select import ChoiceOptions
+from densevidcap.decoding.select import choose
 from densevidcap.errors import ClipError, CorpusError, MissingExtraError, ModelError
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.cider import Consensus
 from densevidcap.metrics.dense import PAPER_METRICS
 from densevidcap.metrics.diversity import diversity
-from densevidcap.model_folder import CARD, WEIGHTS, hash_file, write_json
-from densevidcap.pipeline.captioner import RANKING, AnalysisOptions, DenseCaptioner
-from densevidcap.pipeline.captions import choose_from
+from densevidcap.model_folder import (
+    CARD,
+    WEIGHTS,
+    hash_file,
+    read_model_config,
+    write_json,
+    write_model_card,
+)
+from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
 from densevidcap.pipeline.confidence import Judged, Ranking, judge
-from densevidcap.train.evaluator import EvaluatorFit
-from densevidcap.train.recipe import ModelRecipe
-from densevidcap.train.run import (
+from densevidcap.progress import Progress
+from densevidcap.train.evaluator import EvaluatorStage
+from densevidcap.train.sentences import SentenceStage
+from densevidcap.train.stage import (
     HELD_OUT,
     RUN,
-    Meter,
-    Watcher,
-    alone,
+    Stage,
     claim_folder,
+    hold_run,
     read_json_or_none,
 )
-from densevidcap.train.sentences import SentencesFit
-from densevidcap.train.view_cache import ViewedCorpus
-from densevidcap.train.words import WordsFit, WordsRecipe
+from densevidcap.train.words import list_rounds
 
+SMALL = 500
+"""Clips below which a corpus is small."""
 SHARE = 0.1
 """Of the clips, to hold out where the table holds out none."""
 LEAST = 3
 """Clips: two to learn from, since the evaluator tells clips apart, and one to measure on."""
+
+
+def choose_config(clips: int) -> str:
+    """The config of the package that suits a corpus of so many clips."""
+    return "small" if clips < SMALL else "large"
 
 
 @dataclass(frozen=True)
@@ -112,38 +126,30 @@ Said = Mapping[str, Sequence[str]]
 """The sentences of each clip, the best first."""
 
 
-class Described(NamedTuple):
-    """The sentences that are said of a held-out clip, in order of choice, and their worth."""
-
-    sentences: tuple[str, ...]
-    judged: Judged
-
-    def rank(self, ranking: Ranking) -> list[str]:
-        order = np.argsort(-ranking.rate(self.judged.agreement, self.judged.fit), kind="stable")
-        return [self.sentences[place] for place in order]
-
-
 def describe_clips(
     model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
-) -> dict[str, Described]:
-    """Of each clip that can be read; the others were named when the stages read them."""
+) -> dict[str, Judged]:
+    """What is said of each clip that can be read, in order of choice, and its worth.
+
+    The others were named when the stages read them.
+    """
     consensus = Consensus({record.id: record.captions for record in records})
     described = {}
     for record in records:
         try:
             with naming(record.id):
-                clip = open_clip(str(record.source))
-                analysis = model.analyse(clip, AnalysisOptions(per_shot=False))
+                analysis = model.analyse(
+                    open_clip(str(record.source)),
+                    {"frames.per_shot": "never", "selection.k": SENTENCES},
+                )
         except ClipError:
             continue
         finally:
             advance()
         (segment,) = analysis.segments
-        chosen = [choice.place for choice in choose_from(segment, ChoiceOptions(SENTENCES))]
-        sentences = tuple(segment.sentences[place] for place in chosen)
-        quality, fit = segment.quality[chosen], segment.fit[chosen]
-        judged = judge(sentences, quality, fit, record.id, record.captions, consensus)
-        described[record.id] = Described(sentences, judged)
+        chosen = choose(segment.candidates, analysis.config.selection)
+        said = segment.candidates.select([choice.candidate for choice in chosen])
+        described[record.id] = said, judge(said.sentences, record.id, record.captions, consensus)
     return described
 
 
@@ -162,20 +168,84 @@ def score_first(said: Said, records: Sequence[ClipRecord]) -> dict[str, float]:
     return {name: 100 * overall[name] for name in metrics}
 
 
-COSTS = "costs.json"
-MANIFEST = "manifest.jsonl"
-LEFT_OUT = "left-out.json"
+@dataclass(frozen=True)
+class LexiconStage:
+    """Which words are looked for in regions."""
+
+    corpus: OwnCorpus
+    config: ModelConfig
+    inputs: Mapping[str, Path]
+    result: Path
+    name: str = "lexicon"
+
+    def run(self, progress: Progress) -> str:
+        def tag(sentences: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+            advance = progress.count("tagging captions", len(sentences))
+            for tags in tag_sentences(sentences):
+                yield tags
+                advance()
+
+        captions = {record.id: record.captions for record in self.corpus.trained}
+        lexicon = build_lexicon(captions, tag, **asdict(self.config.lexicon))
+        if not len(lexicon):
+            raise CorpusError(
+                f"{self.inputs['manifest']}: no word is frequent enough for the lexicon; "
+                "add captions, or lower min_count in the config's [lexicon]"
+            )
+        lexicon.save(self.result)
+        return f"{len(lexicon):,} words"
+
+
 SAID = "held-out.json"
 """What the model says of the held-out clips, as `densevidcap evaluate` reads it."""
 
 
 @dataclass(frozen=True)
-class Stage:
-    name: str
-    result: Path
-    """The file that it writes last."""
-    run: Callable[[Watcher], str]
-    """Does the work, and says in a few words what came of it."""
+class MetricsStage:
+    """Learns from held-out clips how to rank, and writes the card with metrics of them."""
+
+    corpus: OwnCorpus
+    out: Path
+    inputs: Mapping[str, Path]
+    left_out: Mapping[str, str]
+    name: str = "figures"
+
+    @property
+    def result(self) -> Path:
+        return self.out / CARD
+
+    def run(self, progress: Progress) -> str:
+        model, records = DenseCaptioner.load(self.out), self.corpus.held_out
+        described = describe_clips(
+            model, records, progress.count("describing held-out clips", len(records))
+        )
+        metrics: dict[str, float] = {}
+        if described:
+            ranking = Ranking.learn([*described.values()])
+            ranking.save(self.out / RANKING)
+            said = {clip: ranking.sort(found) for clip, (found, _) in described.items()}
+            write_json(self.out / RUN / SAID, said)
+            try:
+                metrics |= score_first(said, records)
+            except MissingExtraError as error:
+                progress.say(str(error))
+            metrics |= measure_difference(said, model.generator.meaning)
+        write_model_card(
+            self.out,
+            # The captioner's, since training it may have learned the weights of regions.
+            read_model_config(self.out / "sentences"),
+            made_with={"densevidcap": __version__},
+            clips=len(self.corpus.trained),
+            held_out_clips=len(described),
+            left_out=dict(self.left_out),
+            figures=metrics,
+        )
+        return f"of {len(described)} held-out clips"
+
+
+MANIFEST = "manifest.jsonl"
+COSTS = "costs.json"
+LEFT_OUT = "left-out.json"
 
 
 class ModelTraining:
@@ -186,158 +256,99 @@ class ModelTraining:
     """
 
     def __init__(
-        self, corpus: OwnCorpus, recipe: ModelRecipe, out: Path, initial: Path | None = None
+        self,
+        corpus: OwnCorpus,
+        config: ModelConfig,
+        out: Path,
+        initial: Path | None = None,
+        fail_fast: bool = False,
     ) -> None:
-        """`initial` is the folder of a model to start from, as far as it has the stages."""
-        self.corpus, self.recipe, self.out = corpus, recipe, out
+        """`initial` is the folder of a model to start from, as far as it has the stages.
+
+        A clip that cannot be read is left out, or with `fail_fast` ends the training.
+        """
+        self.corpus, self.config, self.out, self._fail_fast = corpus, config, out, fail_fast
         self._run = out / RUN
         self._manifest, self._lexicon = self._run / MANIFEST, self._run / "lexicon.json"
         self.initial = {} if initial is None else _find_stages(initial)
         hashes = {f"initial {name}": hash_file(f / WEIGHTS) for name, f in self.initial.items()}
         data = {"corpus": corpus.fingerprint(), **hashes}
-        claim_folder(out, data, asdict(recipe), ("words", "sentences", "evaluator"))
-        self._fail_fast = False
+        claim_folder(out, data, config.to_dict(), ("words", "sentences", "evaluator"))
         self.left_out: dict[str, str] = read_json_or_none(self._run / LEFT_OUT) or {}
         self.costs: dict[str, dict[str, float]] = read_json_or_none(self._run / COSTS) or {}
 
     def list_stages(self) -> list[Stage]:
         """In their order; each needs the results of those before it."""
+        config, manifest, cache = self.config, self._manifest, self._run / "cache"
+        reading: dict[str, Any] = {"left_out": self.left_out, "fail_fast": self._fail_fast}
+        words, sentences, evaluator = (
+            self.out / name for name in ("words", "sentences", "evaluator")
+        )
         return [
-            Stage("lexicon", self._lexicon, self._build_lexicon),
-            *self._list_rounds(),
-            Stage("sentences", self.out / "sentences" / CARD, self._fit_sentences),
-            Stage("evaluator", self.out / "evaluator" / CARD, self._fit_evaluator),
-            Stage("figures", self.out / CARD, self._measure),
+            LexiconStage(self.corpus, config, {"manifest": manifest}, self._lexicon),
+            *list_rounds(
+                words,
+                config,
+                manifest,
+                self._lexicon,
+                cache,
+                initial=self.initial.get("words"),
+                **reading,
+            ),
+            SentenceStage(
+                sentences,
+                config,
+                manifest,
+                words,
+                cache,
+                initial=self.initial.get("sentences"),
+                **reading,
+            ),
+            EvaluatorStage(evaluator, config, manifest, words, cache, **reading),
+            MetricsStage(
+                self.corpus,
+                self.out,
+                {folder.name: folder / WEIGHTS for folder in (words, sentences, evaluator)},
+                self.left_out,
+            ),
         ]
 
-    def _list_rounds(self) -> Iterator[Stage]:
-        """Of the words, each of which starts from the one before."""
-        start = self.initial.get("words")
-        for number, recipe in enumerate(self.recipe.words, start=1):
-            is_last = number == len(self.recipe.words)
-            folder = self.out / "words" if is_last else self._run / f"words-{number}"
+    def train(self, progress: Progress) -> dict[str, Any]:
+        """Run the stages that are not done; returns the model's card."""
+        with hold_run(self.out):
+            return self._train(progress)
 
-            def fit(
-                watcher: Watcher,
-                recipe: WordsRecipe = recipe,
-                folder: Path = folder,
-                start: Path | None = start,
-            ) -> str:
-                return self._fit_words(watcher, recipe, folder, start)
-
-            yield Stage("words" if is_last else f"words, round {number}", folder / CARD, fit)
-            start = folder
-
-    @alone
-    def train(self, watcher: Watcher, fail_fast: bool = False) -> dict[str, Any]:
-        """Run the stages that are not done; returns the model's card.
-
-        A clip that cannot be read is left out, or with `fail_fast` ends the training.
-        """
-        self._fail_fast = fail_fast
+    def _train(self, progress: Progress) -> dict[str, Any]:
         write_manifest(self._manifest, self.corpus.records)
-        self._name(self.left_out, watcher)
+        for clip, reason in self.left_out.items():
+            progress.say(f"left out {clip}: {reason}")
+        if self.initial and "sentences" not in self.initial:
+            progress.say("no captioner to start from: sentences are learned from nothing")
         stages = self.list_stages()
         for number, stage in enumerate(stages, start=1):
-            watcher.begin(stage.name, number, len(stages))
+            progress.stage(stage.name, number, len(stages))
             if stage.result.is_file():
-                watcher.end("done before")
+                progress.end("done before")
                 continue
-            meter = Meter()
-            result = stage.run(watcher)
-            self.costs[stage.name] = asdict(meter.read())
+            started = time.monotonic()
+            result = stage.run(progress)
+            seconds = time.monotonic() - started
+            self.costs[stage.name] = {"seconds": seconds, "peak_bytes": measure_peak()}
             write_json(self._run / COSTS, self.costs)
-            watcher.end(result)
+            write_json(self._run / LEFT_OUT, self.left_out)
+            progress.end(result)
         card: dict[str, Any] = read_json_or_none(self.out / CARD)
         return card
 
-    def _build_lexicon(self, watcher: Watcher) -> str:
-        def tag(sentences: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
-            advance = watcher.count("tagging captions", len(sentences))
-            for tags in tag_sentences(sentences):
-                yield tags
-                advance()
 
-        captions = {record.id: record.captions for record in self.corpus.trained}
-        lexicon = build_lexicon(captions, tag, **asdict(self.recipe.lexicon))
-        if not len(lexicon):
-            raise CorpusError(
-                f"{self._manifest}: no word is frequent enough for the lexicon; "
-                "add captions, or lower min_count in the recipe's lexicon.toml"
-            )
-        lexicon.save(self._lexicon)
-        return f"{len(lexicon):,} words"
-
-    def _fit_words(
-        self, watcher: Watcher, recipe: WordsRecipe, folder: Path, start: Path | None
-    ) -> str:
-        fit = WordsFit(self._manifest, self._lexicon, recipe, folder, start)
-        advance = watcher.count("reading clips", len(fit.clips))
-        self._leave_out(fit.read_clips(self._cache, advance, self._fail_fast), watcher)
-        return _describe(fit.train(watcher))
-
-    def _fit_sentences(self, watcher: Watcher) -> str:
-        start = self.initial.get("sentences")
-        if self.initial and start is None:
-            watcher.say("no captioner to start from: sentences are learned from nothing")
-        words, out = self.out / "words", self.out / "sentences"
-        fit = SentencesFit(self._manifest, words, self.recipe.sentences, out, start)
-        self._read_views(fit, watcher)
-        return _describe(fit.train(watcher))
-
-    def _fit_evaluator(self, watcher: Watcher) -> str:
-        words, out = self.out / "words", self.out / "evaluator"
-        fit = EvaluatorFit(self._manifest, words, self.recipe.evaluator, out)
-        self._read_views(fit, watcher)
-        return _describe(fit.train(watcher))
-
-    def _measure(self, watcher: Watcher) -> str:
-        """Learn from held-out clips how to rank, and write the card with figures on them."""
-        model, records = DenseCaptioner.load(self.out), self.corpus.held_out
-        described = describe_clips(
-            model, records, watcher.count("describing held-out clips", len(records))
-        )
-        figures: dict[str, float] = {}
-        if described:
-            ranking = Ranking.learn([each.judged for each in described.values()])
-            ranking.save(self.out / RANKING)
-            said = {clip: each.rank(ranking) for clip, each in described.items()}
-            write_json(self._run / SAID, said)
-            try:
-                figures |= score_first(said, records)
-            except MissingExtraError as error:
-                watcher.say(str(error))
-            figures |= measure_difference(said, model.describer.meaning)
-        card = {
-            "made_with": {"densevidcap": __version__},
-            "clips": len(self.corpus.trained),
-            "held_out_clips": len(described),
-            "left_out": self.left_out,
-            "figures": figures,
-        }
-        write_json(self.out / CARD, card)
-        return f"of {len(described)} held-out clips"
-
-    @property
-    def _cache(self) -> Path:
-        """Of what is computed of clips; stages share it."""
-        return self._run / "cache"
-
-    def _read_views(self, fit: ViewedCorpus, watcher: Watcher) -> None:
-        read = watcher.count("reading clips", len(fit.clips))
-        viewed = watcher.count("finding region-sequences", len(fit.clips))
-        self._leave_out(fit.read_clips(self._cache, read, viewed, self._fail_fast), watcher)
-
-    def _leave_out(self, failures: Mapping[str, str], watcher: Watcher) -> None:
-        """Name each clip once, however many stages fail to read it."""
-        new = {clip: reason for clip, reason in failures.items() if clip not in self.left_out}
-        self._name(new, watcher)
-        self.left_out |= new
-        write_json(self._run / LEFT_OUT, self.left_out)
-
-    def _name(self, left_out: Mapping[str, str], watcher: Watcher) -> None:
-        for clip, reason in left_out.items():
-            watcher.say(f"left out {clip}: {reason}")
+def measure_peak() -> int:
+    """Bytes that the process has held at most; 0 where the system does not tell (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _find_stages(model: Path) -> dict[str, Path]:
@@ -347,8 +358,3 @@ def _find_stages(model: Path) -> dict[str, Path]:
     if not found:
         raise ModelError(f"{model}: neither words nor sentences to start from; name a model folder")
     return found
-
-
-def _describe(history: Sequence[Mapping[str, Any]]) -> str:
-    """The last figures of a run."""
-    return ", ".join(f"{name} {value:.4g}" for name, value in history[-1].items())

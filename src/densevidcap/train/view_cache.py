@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,20 +19,18 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from densevidcap.config import AssociationConfig, RegionsConfig
-from densevidcap.data.manifest import ClipRecord, read_manifest
-from densevidcap.data.sampling import Sampling
-from densevidcap.data.text import Vocabulary
+from densevidcap.data.lexicon import CONTENT
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
-from densevidcap.model_folder import WEIGHTS, hash_file, write_json
+from densevidcap.model_folder import write_json
 from densevidcap.models.streams import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN, RegionEncoder
 from densevidcap.regions import (
     CaptionedClip,
     WeightStep,
     associate,
-    check_regions,
     generate_sequences,
     learn_terms,
     match,
@@ -40,40 +38,14 @@ from densevidcap.regions import (
 )
 from densevidcap.regions.association import Matches
 from densevidcap.regions.objectives import IndexArray
-from densevidcap.regions.words import CONTENT
 from densevidcap.train.feature_cache import (
     FeatureCache,
-    cache_features,
-    cache_streams,
     read_extracted,
 )
-from densevidcap.train.run import HELD_OUT, alone, find_latecomers
 from densevidcap.types import FloatArray
 
 MOST_LEARNED = 200
 """Clips that the weights of the objective are learned from, drawn at random: more change little."""
-
-
-@dataclass(frozen=True)
-class ViewOptions:
-    """The section `library` of a recipe."""
-
-    words: int = 1000
-    k: int = 10
-    pairing: Literal["winner", "spread"] = "spread"
-    most: int = 3
-
-    def __post_init__(self) -> None:
-        self.regions, self.association  # noqa: B018 (both check what they are given)
-
-    @property
-    def regions(self) -> RegionsConfig:
-        return RegionsConfig(k=self.k)
-
-    @property
-    def association(self) -> AssociationConfig:
-        unsupported: Literal["first", "spread"] = "first" if self.pairing == "winner" else "spread"
-        return AssociationConfig(self.pairing, self.most, unsupported)
 
 
 class ViewCache:
@@ -264,92 +236,3 @@ def _name(
     clips = [[record.id, record.captions, record.split] for record in records]
     digest.update(json.dumps([clips, settings], sort_keys=True).encode())
     return digest.hexdigest()[:12]
-
-
-class ViewedCorpus:
-    """Clips with captions, and after `read_clips` the library of their views."""
-
-    streams: tuple[str, ...] = ()
-    """Those that are needed; of them, what must be read from the clips themselves is."""
-
-    def __init__(
-        self,
-        manifest: Path,
-        words: Path,
-        sampling: Sampling,
-        regions: RegionsConfig,
-        association: AssociationConfig,
-        lexicon_size: int,
-        out: Path,
-    ) -> None:
-        check_regions(regions)
-        self.out = out
-        self.words = LexicalFCN.load(words)
-        self.data = {"manifest": hash_file(manifest), "words": hash_file(words / WEIGHTS)}
-        self._sampling, self._association = sampling, association
-        self._lexicon_size = lexicon_size
-        self.regions = regions
-        """After `read_clips`, with the weights that were learned, if they are to be."""
-        self.weight_steps: list[WeightStep] = []
-        records = [record for record in read_manifest(manifest) if record.captions]
-        self.clips = [record for record in records if record.split in ("train", *HELD_OUT)]
-        if not any(record.split == "train" for record in self.clips):
-            raise CorpusError(f"{manifest}: no clip of split 'train' has captions; add some")
-
-    @alone
-    def read_clips(
-        self,
-        cache: Path,
-        read: Callable[[], None],
-        viewed: Callable[[], None],
-        fail_fast: bool = False,
-        learned: Callable[[WeightStep], None] = lambda _: None,
-    ) -> dict[str, str]:
-        """Compute what is not in the cache yet; returns the clips to leave out, with why."""
-        features, failures = cache_features(
-            self.clips, self.words.encoder, cache, self._sampling, advance=read, fail_fast=fail_fast
-        )
-        readable = [record.id for record in self.clips if record.id in features]
-        if not readable:
-            raise CorpusError(f"no clip can be read; the first: {next(iter(failures.values()))}")
-        left_out = failures | find_latecomers(self.out, readable)
-        self.clips = [record for record in self.clips if record.id not in left_out]
-        if self.regions.weights == "learned":
-            self.regions, self.weight_steps = learn_regions(
-                cache, self.words, features, self._list_trained(), self.regions, report=learned
-            )
-        self.library = open_view_cache(
-            cache,
-            self.words,
-            features,
-            self.clips,
-            self.regions,
-            self._association,
-            self._lexicon_size,
-            viewed,
-        )
-        self.library.extracted = cache_streams(
-            self.clips, self.streams, features, cache, self._sampling
-        )
-        return left_out
-
-    def describe_regions(self) -> dict[str, Any]:
-        """For the model's card: the terms that were used, and what association made of captions."""
-        trained = (record.id for record in self._list_trained())
-        return {
-            "terms": self.regions.terms,
-            "weight_steps": [asdict(step) for step in self.weight_steps],
-            **self.library.count_captions(trained),
-        }
-
-    def list_words(self, min_count: int) -> Vocabulary:
-        """Of the training captions."""
-        vocabulary = Vocabulary.build(
-            (caption for record in self._list_trained() for caption in record.captions), min_count
-        )
-        if len(vocabulary) == len(Vocabulary.SPECIAL_TOKENS):
-            raise CorpusError(f"no word occurs {min_count} times in the captions: lower min_count")
-        return vocabulary
-
-    def _list_trained(self) -> list[ClipRecord]:
-        return [record for record in self.clips if record.split == "train"]

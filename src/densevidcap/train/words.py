@@ -2,76 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from densevidcap.config import EyesConfig, WordsConfig, read_recipe
+from densevidcap.config import ModelConfig, WordTrainingConfig
 from densevidcap.data.lexicon import Lexicon
-from densevidcap.data.manifest import ClipRecord, read_manifest
-from densevidcap.data.sampling import Sampling
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.detection import average_precision, detect
 from densevidcap.model_folder import WEIGHTS, hash_file
 from densevidcap.models.backbones.weights import load_imagenet, load_weights, read_weights
 from densevidcap.models.device import device_of
 from densevidcap.models.losses import mil_loss, mimll_loss, mll_loss
+from densevidcap.models.shown_words import score_clip
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.regions.words import score_clip
-from densevidcap.train.feature_cache import FeatureCache, cache_features, gather
-from densevidcap.train.loop import Progress, Run, TrainingOptions
-from densevidcap.train.run import (
-    HELD_OUT,
-    RUN,
-    AboutOptions,
-    alone,
-    claim_folder,
-    describe_run,
-    describe_start,
-    draw_curves,
-    find_latecomers,
-)
+from densevidcap.progress import Progress
+from densevidcap.train.feature_cache import FeatureCache, gather
+from densevidcap.train.stage import RUN, TrainingStage, choose_sampling, describe_start
 from densevidcap.types import FloatArray
-
-Paradigm = Literal["mimll", "mil", "mll"]
-
-
-@dataclass(frozen=True)
-class WordOptions:
-    """What the words are learned from."""
-
-    paradigm: Paradigm = "mimll"
-    bag: Literal["frame", "clip"] = "frame"
-    """Whose regions share a label: a frame's, or all of a clip's."""
-    readers: int = 4
-    """A word's target is the chance that one of so many of the clip's captions, drawn at random,
-    has it: what one person in twenty saw is there, but weakly. 0 takes any mention for certain,
-    as the paper does."""
-    batch: int = 32
-    """Clips a step."""
-    frames: int = 1
-    """Frames a clip gives to a step, drawn anew each epoch (the paper's augmentation by sampling);
-    0 takes all of them."""
-    tuned: int = 0
-    """How many of the backbone's last stages are trained along; 0 leaves it as it is."""
-    tuned_rate: float = 0.05
-    """Their learning rate, as a share of the head's."""
-    frequent: int = 200
-    """Mean AP is taken over that many of the lexicon's most frequent words."""
-
-    def __post_init__(self) -> None:
-        for name in ("batch", "frequent"):
-            if getattr(self, name) < 1:
-                raise ModelError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("readers", "frames", "tuned", "tuned_rate"):
-            if not getattr(self, name) >= 0:
-                raise ModelError(f"{name} must be 0 or more, not {getattr(self, name)}")
 
 
 class Batch(NamedTuple):
@@ -96,12 +51,11 @@ class WordTask:
         cache: FeatureCache,
         records: Sequence[ClipRecord],
         held_out: Sequence[ClipRecord],
-        options: WordOptions,
-        seed: int = 0,
+        options: WordTrainingConfig,
     ) -> None:
         if not records:
             raise CorpusError("no clip to train on: is the manifest's split 'train'?")
-        self.model, self.cache, self.options, self.seed = model, cache, options, seed
+        self.model, self.cache, self.options = model, cache, options
         self.first_tuned = len(model.encoder.backbone.stages()) - options.tuned
         if self.first_tuned < 1:
             raise ModelError(f"tuned = {options.tuned} is more than the backbone's stages")
@@ -114,7 +68,7 @@ class WordTask:
 
     def _set_priors(self) -> None:
         counts = [len(self.cache.rows(clip)) for clip in self.clips]
-        drawn = self.options.frames or max(counts)
+        drawn = self.options.frames_per_clip or max(counts)
         frames = sum(min(count, drawn) for count in counts) / len(counts)
         regions = len(self.model.encoder.grid)
         instances = {"mll": 1.0}.get(self.options.paradigm, regions)
@@ -127,7 +81,7 @@ class WordTask:
         return -(-len(self.clips) // self.options.batch)
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        random = np.random.default_rng((self.seed, epoch))
+        random = np.random.default_rng((self.options.seed, epoch))
         order = random.permutation(len(self.clips))
         for start in range(0, len(order), self.options.batch):
             places = order[start : start + self.options.batch]
@@ -136,9 +90,9 @@ class WordTask:
             yield Batch(features, owners, torch.from_numpy(self.targets[places]))
 
     def _draw(self, rows: range, random: np.random.Generator) -> Sequence[int]:
-        if not self.options.frames or self.options.frames >= len(rows):
+        if not self.options.frames_per_clip or self.options.frames_per_clip >= len(rows):
             return rows
-        drawn = random.choice(rows, self.options.frames, replace=False)
+        drawn = random.choice(rows, self.options.frames_per_clip, replace=False)
         return [int(row) for row in np.sort(drawn)]
 
     def regions(self, cached: Tensor) -> Tensor:
@@ -235,115 +189,84 @@ def label_clips(model: LexicalFCN, records: Sequence[ClipRecord]) -> npt.NDArray
     return np.stack([model.lexicon.label(record.captions) for record in records])
 
 
-@dataclass(frozen=True)
-class StartOptions:
-    """What is known before training."""
-
-    weights: str = "imagenet"
-    """"imagenet" for those of the installed package, a .safetensors or .pth file, or the folder of
-    another Lexical-FCN."""
-    head: Literal["new", "kept"] = "new"
-    """Whether a Lexical-FCN that training starts from also gives the words that both have. New data
-    of few clips are better off with them; more of the same data are not (docs/log.md)."""
-
-
-@dataclass(frozen=True)
-class WordsRecipe:
-    """All that decides what a training run gives, beside its data."""
-
-    sampling: Sampling
-    start: StartOptions
-    encoder: EyesConfig
-    head: WordsConfig
-    words: WordOptions
-    training: TrainingOptions
-    about: AboutOptions
-
-    @classmethod
-    def read(cls, path: Path) -> WordsRecipe:
-        """From a TOML file with a section for each field."""
-        return read_recipe(path, cls)
-
-
-class WordsFit:
-    """A training run of a Lexical-FCN. The same call goes on with a run that was stopped."""
+class WordStage(TrainingStage):
+    """One round of training a Lexical-FCN."""
 
     def __init__(
         self,
+        out: Path,
+        config: ModelConfig,
         manifest: Path,
         lexicon: Path,
-        recipe: WordsRecipe,
-        out: Path,
+        cache: Path,
+        *,
+        number: int = 1,
         initial: Path | None = None,
+        half: bool = False,
+        left_out: dict[str, str] | None = None,
+        fail_fast: bool = False,
     ) -> None:
-        """`initial` is a Lexical-FCN to start from, in place of the recipe's weights."""
-        self.recipe, self.out = recipe, out
-        self._start = recipe.start.weights if initial is None else str(initial)
-        self.records = list(read_manifest(manifest))
-        self.train_records = [r for r in self.records if r.split == "train"]
-        self.held_out = [r for r in self.records if r.split in HELD_OUT]
-        self.data = {"manifest": hash_file(manifest), "lexicon": hash_file(lexicon)}
-        torch.manual_seed(recipe.training.seed)
-        self.model = LexicalFCN(Lexicon.load(lexicon), recipe.encoder, recipe.head)
-        self.origin = start_encoder(self.model, self._start)
+        """`initial` is a Lexical-FCN to start from, in place of the round's weights."""
+        inputs = {"manifest": manifest, "lexicon": lexicon}
         if initial is not None:
-            self.data["initial"] = hash_file(initial / WEIGHTS)
-        claim_folder(out, self.data, asdict(recipe))
-
-    @property
-    def clips(self) -> list[ClipRecord]:
-        """Those whose features are needed."""
-        return self.train_records + self.held_out
-
-    @alone
-    def read_clips(
-        self, cache: Path, advance: Callable[[], None], fail_fast: bool = False
-    ) -> dict[str, str]:
-        """Compute what is not in the cache yet; returns the clips to leave out, with why."""
-        stages = len(self.model.encoder.backbone.stages())
-        tuned = self.recipe.words.tuned
-        self.cache, failures = cache_features(
-            self.clips,
-            self.model.encoder,
-            cache,
-            self.recipe.sampling,
-            stages - tuned if tuned else None,
-            advance,
-            fail_fast,
+            inputs["initial"] = initial / WEIGHTS
+        super().__init__(
+            out, config, inputs, cache, half=half, left_out=left_out, fail_fast=fail_fast
         )
-        readable = [record.id for record in self.clips if record.id in self.cache]
-        self.left_out = failures | find_latecomers(self.out, readable)
-        return self.left_out
+        rounds = config.training.words
+        self.name = "words" if number == len(rounds) else f"words, round {number}"
+        self.options: WordTrainingConfig = rounds[number - 1]
+        self._initial = initial
 
-    @alone
-    def train(self, progress: Progress, half: bool = False) -> list[dict[str, Any]]:
-        """Train to the end, write the model folder (at 16 bits if `half`), return the history."""
-        trained, measured = (
-            [record for record in records if record.id not in self.left_out]
-            for records in (self.train_records, self.held_out)
-        )
-        recipe = self.recipe
-        task = WordTask(
-            self.model, self.cache, trained, measured, recipe.words, recipe.training.seed
-        )
-        if recipe.start.head == "kept" and Path(self._start).is_dir():
-            self.model.keep_words(LexicalFCN.load(Path(self._start)))
-        history = Run(task, recipe.training, self.out / RUN).train(progress)
-        card = describe_run(
-            recipe.about,
-            self.data,
-            asdict(recipe),
-            history,
-            trained=len(trained),
-            measured=len(measured),
-        )
-        self.model.save(self.out, {**card, "started_from": self.origin}, half)
-        draw_curves(history, self.out / RUN / "curves.png")
-        return history
+    def list_settings(self) -> dict[str, Any]:
+        return {
+            "frames": asdict(choose_sampling(self.config)),
+            "eyes": asdict(self.config.eyes),
+            "words": asdict(self.config.words),
+            "training": asdict(self.options),
+        }
+
+    def open(self) -> None:
+        torch.manual_seed(self.options.seed)
+        lexicon = Lexicon.load(self.inputs["lexicon"])
+        self.model = LexicalFCN(lexicon, self.config.eyes, self.config.words)
+        self.origin = start_encoder(self.model, self._initial or self.options.weights)
+
+    def prepare(self, progress: Progress) -> WordTask:
+        stages, tuned = len(self.model.encoder.backbone.stages()), self.options.tuned
+        features = self.read_clips(self.model.encoder, progress, stages - tuned if tuned else None)
+        task = WordTask(self.model, features, self.trained, self.held_out, self.options)
+        if self.options.head == "kept" and self._initial is not None:
+            self.model.keep_words(LexicalFCN.load(self._initial))
+        return task
+
+    def save(self, card: dict[str, Any]) -> None:
+        self.model.save(self.out, {**card, "started_from": self.origin}, self.half)
 
 
-def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
-    """Load the encoder's initial weights; returns their origin and licence for the card."""
+def list_rounds(
+    out: Path, config: ModelConfig, manifest: Path, lexicon: Path, cache: Path, **more: Any
+) -> list[WordStage]:
+    """The stages of all rounds; each starts from the one before, the first from `initial`."""
+    count = len(config.training.words)
+    initial: Path | None = more.pop("initial", None)
+    stages = []
+    for number in range(1, count + 1):
+        folder = out if number == count else out / RUN / f"words-{number}"
+        stages.append(
+            WordStage(
+                folder, config, manifest, lexicon, cache, number=number, initial=initial, **more
+            )
+        )
+        initial = folder
+    return stages
+
+
+def start_encoder(model: LexicalFCN, weights: Path | str) -> dict[str, str]:
+    """Load the encoder's initial weights; returns their origin and licence for the card.
+
+    They are those of a Lexical-FCN's folder, of a file, or by the name "imagenet".
+    """
     backbone = model.encoder.backbone
     if weights == "imagenet":
         package = load_imagenet(backbone)
@@ -355,5 +278,5 @@ def start_encoder(model: LexicalFCN, weights: str) -> dict[str, str]:
             raise ModelError(f"{path}: its backbone is {known.name}, not {backbone.name}")
         backbone.load_state_dict(known.state_dict())
         return describe_start(path)
-    load_weights(backbone, read_weights(path), weights)
+    load_weights(backbone, read_weights(path), str(path))
     return {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}

@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from densevidcap.data.clip import Clip, Size
-from densevidcap.regions.words import ShownWord, noisy_or_frames
+from densevidcap.models.shown_words import ShownWord, noisy_or_frames
 from densevidcap.types import FloatArray, FrameGrid, Frames, Grid, TimeArray, UInt8Array
 from densevidcap.viz.canvas import choose_evenly, fit, lerp, letter, outline
 from densevidcap.viz.colours import FAINT, INK, PAPER, RGB, RIM, mix

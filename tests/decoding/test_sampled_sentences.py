@@ -1,4 +1,4 @@
-"""Drawn sentences: what they are made of, how probable they are, and that a seed repeats them."""
+"""Sampled sentences: what they are made of, how probable they are, and that a seed repeats them."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.plain_scores import score
-from tests.models.small_captioners import KINDS, make_captioner, make_streams
+from tests.models.small_captioners import KINDS, Kind, make_captioner, make_streams
 
+from densevidcap.config import DecodingConfig
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.generate import BeamOptions, SampleOptions, draw, search
+from densevidcap.decoding.generate import sample, search
 from densevidcap.errors import ModelError
-from densevidcap.models.captioner import Kind
 
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), kind=st.sampled_from(KINDS))
 def test_drawn_sentences_are_whole_and_different(seed: int, kind: Kind) -> None:
     captioner, streams = make_captioner(kind, seed=seed), make_streams([2, 3, 1], seed=seed)
-    options = SampleOptions(count=6, max_length=5, seed=seed)
-    for sentences in draw(captioner, streams, options):
+    options = DecodingConfig(samples=6, max_length=5, seed=seed)
+    for sentences in sample(captioner, streams, options):
         assert 1 <= len(sentences) <= 6
-        assert len({one.words for one in sentences}) == len(sentences)
+        assert len({one.ids for one in sentences}) == len(sentences)
         assert sentences == sorted(sentences, key=lambda one: -one.score)
         for one in sentences:
-            assert 1 <= len(one.words) <= 5
-            assert min(one.words) >= len(Vocabulary.SPECIAL_TOKENS)
+            assert 1 <= len(one.ids) <= 5
+            assert min(one.ids) >= len(Vocabulary.SPECIAL_TOKENS)
 
 
 def test_a_drawn_sentence_knows_its_probability() -> None:
     captioner, streams = make_captioner(), make_streams([2, 3])
-    for row, sentences in enumerate(draw(captioner, streams, SampleOptions(max_length=6))):
+    for row, sentences in enumerate(
+        sample(captioner, streams, DecodingConfig(samples=10, max_length=6))
+    ):
         alone = streams.select(torch.full((len(sentences),), row))
-        known = score(captioner, alone, [one.words for one in sentences])
+        known = score(captioner, alone, [one.ids for one in sentences])
         drawn = torch.tensor([one.log_probability for one in sentences], dtype=known.dtype)
         torch.testing.assert_close(drawn, known)
 
@@ -43,7 +45,7 @@ def test_a_drawn_sentence_knows_its_probability() -> None:
 def test_the_same_seed_draws_the_same() -> None:
     captioner, streams = make_captioner(), make_streams([2, 3])
     first, again, other = (
-        draw(captioner, streams, SampleOptions(count=20, temperature=1.0, seed=seed))
+        sample(captioner, streams, DecodingConfig(samples=20, temperature=1.0, seed=seed))
         for seed in (1, 1, 2)
     )
     assert first == again
@@ -56,8 +58,8 @@ def test_sentences_are_drawn_as_often_as_they_are_probable() -> None:
     options = {"max_length": 1, "temperature": 1.0, "no_repeat_ngram": 0}
     counts: Counter[tuple[int, ...]] = Counter()
     for seed in range(300):
-        (found,) = draw(captioner, streams, SampleOptions(count=1, seed=seed, **options))  # type: ignore[arg-type]
-        counts[found[0].words] += 1
+        (found,) = sample(captioner, streams, DecodingConfig(samples=1, seed=seed, **options))  # type: ignore[arg-type]
+        counts[found[0].ids] += 1
     first = captioner.step(captioner.encode(streams), torch.tensor([Vocabulary.BOS]))[0]
     allowed = first[0, len(Vocabulary.SPECIAL_TOKENS) :].softmax(0)
     shares = [counts[(len(Vocabulary.SPECIAL_TOKENS) + word,)] / 300 for word in range(2)]
@@ -66,13 +68,17 @@ def test_sentences_are_drawn_as_often_as_they_are_probable() -> None:
 
 def test_cold_draws_are_what_a_beam_of_one_finds() -> None:
     captioner, streams = make_captioner(), make_streams([2, 3, 2])
-    cold = SampleOptions(count=3, temperature=1e-4, max_length=6, no_repeat_ngram=0)
-    beams = BeamOptions(width=1, max_length=6, no_repeat_ngram=0)
-    drawn = [[one.words for one in row] for row in draw(captioner, streams, cold)]
-    assert drawn == [[one.words for one in row] for row in search(captioner, streams, beams)]
+    cold = DecodingConfig(samples=3, temperature=1e-4, max_length=6, no_repeat_ngram=0)
+    beams = DecodingConfig(beam=1, max_length=6, no_repeat_ngram=0)
+    drawn = [[one.ids for one in row] for row in sample(captioner, streams, cold)]
+    assert drawn == [[one.ids for one in row] for row in search(captioner, streams, beams)]
 
 
-@pytest.mark.parametrize("wrong", [{"count": 0}, {"max_length": 0}, {"temperature": 0.0}])
+def test_no_samples_are_no_sentences() -> None:
+    assert sample(make_captioner(), make_streams([2, 3]), DecodingConfig(samples=0)) == [[], []]
+
+
+@pytest.mark.parametrize("wrong", [{"samples": -1}, {"max_length": 0}, {"temperature": 0.0}])
 def test_impossible_draws_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ModelError):
-        SampleOptions(**wrong)  # type: ignore[arg-type]
+        DecodingConfig(**wrong)  # type: ignore[arg-type]

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from densevidcap.decoding.select import ChoiceOptions, choose
+from densevidcap.config import SelectionConfig
+from densevidcap.decoding.select import choose
 from densevidcap.errors import ModelError
 from densevidcap.regions.objectives import Float64Array
+from densevidcap.types import Candidates
 
 SEQUENCES = 4
 
 
-class Found(NamedTuple):
-    """Sentences, their quality, meanings and affinities to sequences."""
+def make_found(
+    sentences: list[str], quality: Float64Array, meanings: Float64Array, affinities: Float64Array
+) -> Candidates:
+    none: Any = np.zeros(len(sentences))
+    arrays: Any = quality, meanings, affinities
+    return Candidates(
+        tuple(sentences), none, arrays[2], arrays[2], arrays[0], none, none, arrays[1]
+    )
 
-    sentences: list[str]
-    quality: Float64Array
-    meanings: Float64Array
-    affinities: Float64Array
 
-
-def find_sentences(seed: int, count: int) -> Found:
+def find_sentences(seed: int, count: int) -> Candidates:
     """Some sentences stand twice."""
     random = np.random.default_rng(seed)
     said = random.integers(0, max(1, count // 2 + 1), count)
     different = int(said.max()) + 1
-    return Found(
+    return make_found(
         [f"a cat of {number} years" for number in said],
         random.uniform(0, 1, different)[said],
         random.normal(size=(different, 5))[said],
@@ -38,7 +41,7 @@ def find_sentences(seed: int, count: int) -> Found:
     )
 
 
-def mean_cosine(vectors: Float64Array) -> float:
+def mean_cosine(vectors: Any) -> float:
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return float((units @ units.T)[~np.eye(len(units), dtype=bool)].mean())
 
@@ -47,10 +50,10 @@ def mean_cosine(vectors: Float64Array) -> float:
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30), k=st.integers(1, 12))
 def test_no_sentence_twice_and_sequences_in_turn(seed: int, count: int, k: int) -> None:
     found = find_sentences(seed, count)
-    chosen = choose(*found, ChoiceOptions(k))
-    said = [found.sentences[choice.place] for choice in chosen]
+    chosen = choose(found, SelectionConfig(k))
+    said = [found.sentences[choice.candidate] for choice in chosen]
     assert len(set(said)) == len(said) == min(k, len(set(found.sentences)))
-    assert found.quality[chosen[0].place] == found.quality.max()
+    assert found.quality[chosen[0].candidate] == found.quality.max()
     for start in range(0, len(chosen), SEQUENCES):
         described = [choice.sequence for choice in chosen[start : start + SEQUENCES]]
         assert len(set(described)) == len(described)
@@ -60,8 +63,8 @@ def test_no_sentence_twice_and_sequences_in_turn(seed: int, count: int, k: int) 
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30))
 def test_by_quality_alone_the_best_are_chosen(seed: int, count: int) -> None:
     found = find_sentences(seed, count)
-    chosen = choose(*found, ChoiceOptions(k=5, diversity=0, specificity=0))
-    quality = found.quality[[choice.place for choice in chosen]]
+    chosen = choose(found, SelectionConfig(k=5, diversity=0, specificity=0))
+    quality = found.quality[[choice.candidate for choice in chosen]]
     assert quality.tolist() == sorted(set(found.quality.tolist()), reverse=True)[:5]
 
 
@@ -71,8 +74,8 @@ def test_the_weight_of_diversity_makes_sentences_differ() -> None:
         each = []
         for seed in range(20):
             found = find_sentences(seed, 60)
-            chosen = choose(*found, ChoiceOptions(5, diversity))
-            each.append(mean_cosine(found.meanings[[choice.place for choice in chosen]]))
+            chosen = choose(found, SelectionConfig(5, diversity))
+            each.append(mean_cosine(found.meanings[[choice.candidate for choice in chosen]]))
         sameness.append(np.mean(each))
     assert sameness == sorted(sameness, reverse=True)
     assert sameness[0] - sameness[-1] > 0.1
@@ -84,7 +87,7 @@ def test_the_weight_of_specificity_ties_sentences_to_their_sequences() -> None:
         each = []
         for seed in range(20):
             found = find_sentences(seed, 60)
-            chosen = choose(*found, ChoiceOptions(4, specificity=weight))
+            chosen = choose(found, SelectionConfig(4, specificity=weight))
             each += [found.affinities[choice] for choice in chosen[1:]]
         ties.append(np.mean(each))
     assert ties == sorted(ties)
@@ -93,8 +96,8 @@ def test_the_weight_of_specificity_ties_sentences_to_their_sequences() -> None:
 
 def test_the_same_content_words_say_the_same() -> None:
     sentences = ["a dog and a cat", "the cat and the dog", "a cat"]
-    found = Found(sentences, np.array([0.9, 0.8, 0.1]), np.zeros((3, 3)), np.zeros((3, 2)))
-    assert choose(*found, ChoiceOptions(k=3)) == [(0, 0), (2, 1)]
+    found = make_found(sentences, np.array([0.9, 0.8, 0.1]), np.zeros((3, 3)), np.zeros((3, 2)))
+    assert choose(found, SelectionConfig(k=3)) == [(0, 0), (2, 1)]
 
 
 @pytest.mark.parametrize(
@@ -102,4 +105,4 @@ def test_the_same_content_words_say_the_same() -> None:
 )
 def test_impossible_choices_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ModelError):
-        ChoiceOptions(**wrong)  # type: ignore[arg-type]
+        SelectionConfig(**wrong)  # type: ignore[arg-type]

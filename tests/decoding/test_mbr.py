@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densevidcap.decoding.mbr import Phrases, agree
+from densevidcap.decoding.mbr import Phrases, mbr_scores
 from densevidcap.errors import CorpusError
 
 CAPTIONS = [
@@ -27,7 +27,7 @@ sentences = st.lists(
 
 @given(sentences)
 def test_agreement_is_a_share(said: list[str]) -> None:
-    found = agree(said, [1] * len(said), PHRASES)
+    found = mbr_scores(said, [1] * len(said), PHRASES)
     assert found.shape == (len(said),)
     assert (found >= 0).all()
     assert (found <= 1 + 1e-9).all()
@@ -36,34 +36,34 @@ def test_agreement_is_a_share(said: list[str]) -> None:
 @given(sentences)
 def test_the_order_does_not_matter(said: list[str]) -> None:
     order = np.random.default_rng(len(said)).permutation(len(said))
-    shuffled = agree([said[place] for place in order], [1] * len(said), PHRASES)
-    np.testing.assert_allclose(shuffled, agree(said, [1] * len(said), PHRASES)[order])
+    shuffled = mbr_scores([said[place] for place in order], [1] * len(said), PHRASES)
+    np.testing.assert_allclose(shuffled, mbr_scores(said, [1] * len(said), PHRASES)[order])
 
 
 @given(sentences)
 def test_a_count_is_as_good_as_a_repetition(said: list[str]) -> None:
     counts = [1 + place % 3 for place in range(len(said))]
     repeated = [one for one, count in zip(said, counts, strict=True) for _ in range(count)]
-    found = agree(repeated, [1] * len(repeated), PHRASES)
+    found = mbr_scores(repeated, [1] * len(repeated), PHRASES)
     firsts = [repeated.index(one) for one in said]
-    np.testing.assert_allclose(agree(said, counts, PHRASES), found[firsts])
+    np.testing.assert_allclose(mbr_scores(said, counts, PHRASES), found[firsts])
 
 
 def test_who_says_something_else_agrees_least() -> None:
     said = ["a dog runs", "the dog runs", "a dog sleeps", "a man plays the guitar"]
-    found = agree(said, [1] * len(said), PHRASES)
+    found = mbr_scores(said, [1] * len(said), PHRASES)
     assert found.argmin() == 3
     assert found.argmax() == 0
 
 
 def test_saying_little_agrees_less_than_saying_what_others_say() -> None:
     said = ["a dog", "a dog runs and plays", "a dog runs and sleeps", "a dog plays and sleeps"]
-    assert agree(said, [1] * len(said), PHRASES).argmin() == 0
+    assert mbr_scores(said, [1] * len(said), PHRASES).argmin() == 0
 
 
 def test_saying_it_twice_agrees_less() -> None:
     said = ["a dog sleeps", "a dog sleeps sleeps sleeps", "the dog sleeps"]
-    assert agree(said, [1] * len(said), PHRASES).argmin() == 1
+    assert mbr_scores(said, [1] * len(said), PHRASES).argmin() == 1
 
 
 def test_rarity_counts_clips_not_captions() -> None:

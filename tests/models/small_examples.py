@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from tests.models.small_views import FEATURES, REGIONS, WORDS, make_view
 
+from densevidcap.config import EvaluatorConfig
 from densevidcap.data.text import Vocabulary
-from densevidcap.models.calibration import Calibration
-from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork, EvaluatorOptions, gather
+from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork, gather
 from densevidcap.models.streams import ClipView
 from densevidcap.train.evaluator import Example
 
@@ -28,34 +28,34 @@ def show(first: int, second: int, seed: int = 0) -> ClipView:
     return replace(view, clip_words=words)
 
 
-def make_lessons(count: int, seed: int = 0) -> list[Example]:
+def make_examples(count: int, seed: int = 0) -> list[Example]:
     """Clips of two things each, by turns of two categories."""
     random = np.random.default_rng(seed)
-    lessons = []
+    examples = []
     for number in range(count):
         first, second = (int(thing) for thing in random.choice(WORDS, 2, replace=False))
         captions = [text.format(THINGS[first], THINGS[second]) for text in SENTENCES]
-        lessons.append(
+        examples.append(
             Example(
                 clip=f"clip{number}",
-                evidence=gather(show(first, second, seed * 1000 + number)),
+                features=gather(show(first, second, seed * 1000 + number)),
                 captions=captions,
                 sequences=random.integers(REGIONS, size=len(captions)),
                 category=("indoors", "outdoors")[number % 2],
                 weaker=(captions[0], f"a {THINGS[first]}", "a boat"),
             )
         )
-    return lessons
+    return examples
 
 
-def make_network(lessons: Sequence[Example] = (), seed: int = 0) -> EvaluatorNetwork:
+def make_network(examples: Sequence[Example] = (), seed: int = 0) -> EvaluatorNetwork:
     """In evaluation mode."""
-    told = lessons or make_lessons(20)
-    vocabulary = Vocabulary.build(text for lesson in told for text in lesson.captions)
+    told = examples or make_examples(20)
+    vocabulary = Vocabulary.build(text for example in told for text in example.captions)
     torch.manual_seed(seed)
-    options = EvaluatorOptions(width=16, hidden=32, embedding=16, dropout=0.2)
-    return EvaluatorNetwork(vocabulary, FEATURES, WORDS, options).eval()
+    config = EvaluatorConfig(width=16, hidden=32, embedding=16, dropout=0.2)
+    return EvaluatorNetwork(vocabulary, FEATURES, WORDS, config).eval()
 
 
 def make_evaluator(seed: int = 0) -> Evaluator:
-    return Evaluator(make_network(seed=seed), Calibration(4.0, -1.0))
+    return Evaluator(make_network(seed=seed))

@@ -7,10 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.plain_scores import score
-from tests.models.small_captioners import KINDS, make_captioner, make_streams
+from tests.models.small_captioners import KINDS, Kind, make_captioner, make_streams
 
 from densevidcap.decoding.generate import compare
-from densevidcap.models.captioner import Kind
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,76 @@
+"""The words that a clip shows: how probable each is, and where and when it is strongest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import torch
+
+from densevidcap.data.lexicon import CONTENT, Lexicon
+from densevidcap.errors import ModelError
+from densevidcap.models.losses import noisy_or
+from densevidcap.types import Box, FloatArray, FrameGrid
+
+
+@dataclass(frozen=True)
+class ShownWord:
+    """A word of a clip, and the one region of one frame that shows it best."""
+
+    word: str
+    pos: str
+    probability: float
+    """That the clip shows it."""
+    peak: float
+    """Its probability in the strongest region."""
+    frame: int
+    region: int
+    time: float
+    """Seconds."""
+    box: Box
+
+
+def noisy_or_frames(probabilities: FloatArray) -> FloatArray:
+    """P(a frame shows a word) by noisy-OR over its regions (Eq. 2): (…, R, W) to (…, W)."""
+    return np.asarray(noisy_or(torch.from_numpy(probabilities).logit()).numpy())
+
+
+def score_clip(probabilities: FloatArray) -> FloatArray:
+    """P(the clip shows a word), the mean over its frames: (T, R, W) to (W,)."""
+    return np.asarray(noisy_or_frames(probabilities).mean(axis=0))
+
+
+def show_word(seen: FrameGrid, lexicon: Lexicon, index: int) -> ShownWord:
+    """What a clip has of the lexicon's word of that index."""
+    entry, responses = lexicon.entries[index], seen.probabilities[:, :, index]
+    frame, region = divmod(int(responses.argmax()), len(seen.grid))
+    return ShownWord(
+        word=entry.word,
+        pos=entry.pos,
+        probability=float(score_clip(responses[:, :, None])[0]),
+        peak=float(responses[frame, region]),
+        frame=frame,
+        region=region,
+        time=float(seen.times[frame]),
+        box=seen.grid.box(region),
+    )
+
+
+def rank_words(
+    seen: FrameGrid, lexicon: Lexicon, top: int, all_words: bool = False
+) -> list[ShownWord]:
+    """The clip's most probable words, most probable first; content words unless `all_words`."""
+    order = np.argsort(-score_clip(seen.probabilities), kind="stable")
+    kept = [index for index in order if all_words or lexicon.entries[index].pos in CONTENT]
+    return [show_word(seen, lexicon, int(index)) for index in kept[:top]]
+
+
+def find_word(lexicon: Lexicon, word: str) -> int:
+    """The word's index in the lexicon; for one that is not in it, the error names near ones."""
+    index = lexicon.index.get(word.lower())
+    if index is None:
+        near = get_close_matches(word.lower(), lexicon.words, n=5, cutoff=0.6)
+        hint = f"it has {', '.join(near)}" if near else "try another word"
+        raise ModelError(f"'{word}' is not among the model's {len(lexicon):,} words; {hint}")
+    return index
