@@ -10,7 +10,7 @@ RUN     := requirements/run.lock
 DEV     := requirements/dev.lock
 TORCH   := requirements/torch.txt
 
-.PHONY: samples demo studio browser test test-slow lint lock wheel bench clean
+.PHONY: samples demo studio browser test test-fast test-slow lint lock wheel bench clean
 
 # Only what captioning needs, plus the two packages whose pictures make the sample clips.
 $(DEMO): pyproject.toml $(RUN) $(TORCH)
@@ -40,6 +40,10 @@ browser:
 # Its last lines say what was not run, and how to run it.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
+
+# Everything but what takes long, for the other Pythons.
+test-fast: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not thorough'
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow

@@ -16,6 +16,32 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+THOROUGH = {
+    "test_studio_page.py",
+    "test_studio_recovery.py",
+    "test_studio_description.py",
+    "test_studio_hostile.py",
+    "test_studio_limits.py",
+    "test_experiment_verb.py",
+    "test_own_data_guide.py",
+    "test_one_config.py",
+    "test_train_verb.py",
+    "test_training.py",
+    "test_corruption.py",
+    "test_samples.py",
+    "test_captions.py",
+    "test_house.py",
+}
+"""Files whose tests train, kill or browse for long. One Python runs them; every Python runs the
+others."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.name in THOROUGH:
+            item.add_marker("thorough")
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
@@ -27,5 +53,7 @@ def pytest_terminal_summary(
     )
     for reason, count in reasons.items():
         terminalreporter.write_line(f"NOT RUN: {count} tests ({reason})")
-    if config.getoption("markexpr") == "not slow":
+    if "not slow" in config.getoption("markexpr"):
         terminalreporter.write_line("NOT RUN: slow tests (to run them: make test-slow)")
+    if "not thorough" in config.getoption("markexpr"):
+        terminalreporter.write_line("NOT RUN: thorough tests (to run them: make test)")
