@@ -49,7 +49,7 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None
         if "__pycache__" not in path.parts
     }
     assert held == wanted
-    for name in ("repro/definitions/table1.toml", "recipes/small/words.toml", "py.typed"):
+    for name in ("repro/definitions/table1.toml", "configs/small.toml", "py.typed"):
         assert f"densevidcap/{name}" in held
 
 
