@@ -53,7 +53,7 @@ def pytest_terminal_summary(
     )
     for reason, count in reasons.items():
         terminalreporter.write_line(f"NOT RUN: {count} tests ({reason})")
-    if "not slow" in config.getoption("markexpr"):
+    if config.getoption("markexpr").startswith("not slow"):
         terminalreporter.write_line("NOT RUN: slow tests (to run them: make test-slow)")
     if "not thorough" in config.getoption("markexpr"):
         terminalreporter.write_line("NOT RUN: thorough tests (to run them: make test)")
