@@ -133,9 +133,9 @@ def _explaining(path: Path) -> Iterator[None]:
         raise refuse_writing(path, error) from error
     except SafetensorError as error:
         # Its own class, with the number of the system's fault only in the text.
-        if (number := re.search(r"\(os error (\d+)\)", str(error))) is None:
+        if (number := re.search(r"\(os error (\d+)\)|Os { code: (\d+)", str(error))) is None:
             raise
-        fault = int(number[1])
+        fault = int(number[1] or number[2])
         raise refuse_writing(path, OSError(fault, os.strerror(fault))) from error
 
 
