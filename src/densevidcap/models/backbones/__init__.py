@@ -8,6 +8,8 @@ from densevidcap.errors import ModelError
 from densevidcap.models.backbones.backbone import Backbone
 
 BACKBONES: dict[str, str] = {
+    "dinov2-b14": "densevidcap.models.backbones.dinov2:DINOv2",
+    "dinov2-s14": "densevidcap.models.backbones.dinov2:DINOv2",
     "lite0": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
     "lite1": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
     "lite2": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",

@@ -73,6 +73,10 @@ class Backbone(nn.Module, ABC):
     def mirror(self, x: Tensor) -> Tensor:
         """What goes into any stage, as if frames were mirrored, or near enough."""
 
+    def translate(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Public weights under this network's own names, where others publish them too."""
+        return tensors
+
     def frame_vector(self, x: Tensor) -> Tensor | None:  # noqa: ARG002
         """The vector (B, D) of the whole frame from what the last stage gives, if there is one."""
         return None

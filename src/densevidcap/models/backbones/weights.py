@@ -45,7 +45,7 @@ def read_weights(path: Path) -> Tensors:
 
 def load_weights(backbone: Backbone, tensors: Tensors, origin: str) -> None:
     """Copy tensors into the backbone: names and shapes must fit; a classifier may be missing."""
-    expected = backbone.state_dict()
+    expected, tensors = backbone.state_dict(), backbone.translate(tensors)
     faults = [f"'{name}' is unknown" for name in tensors.keys() - expected.keys()]
     faults += [
         f"'{name}' has shape {tuple(tensors[name].shape)} instead of {tuple(tensor.shape)}"
