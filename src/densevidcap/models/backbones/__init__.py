@@ -8,13 +8,13 @@ from densevidcap.errors import ModelError
 from densevidcap.models.backbones.backbone import Backbone
 
 BACKBONES: dict[str, str] = {
-    "dinov2-b14": "densevidcap.models.backbones.dinov2:DINOv2",
-    "dinov2-s14": "densevidcap.models.backbones.dinov2:DINOv2",
     "lite0": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
     "lite1": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
     "lite2": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
     "resnet50": "densevidcap.models.backbones.resnet:ResNet50",
     "vgg16": "densevidcap.models.backbones.vgg:VGG16",
+    "dinov2-s14": "densevidcap.models.backbones.dinov2:DINOv2",
+    "dinov2-b14": "densevidcap.models.backbones.dinov2:DINOv2",
 }
 """Name to module and class, which is made from the name. A new backbone is a file and a line."""
 
