@@ -132,27 +132,51 @@ def load_model(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return {_TENSORS.get(name, name): tensor for name, tensor in tensors.items()}, card
 
 
-def build_model(folder: Path, tensors: Mapping[str, Tensor], build: Callable[[], Model]) -> Model:
+SECTIONS = ("eyes", "words", "captioner", "streams", "evaluator", "sizes")
+"""Of a stage's card: what decides the sizes of its network."""
+LARGE = 4096
+"""A network all of whose sizes are at most that is built at once."""
+
+
+def build_model(
+    folder: Path, tensors: Mapping[str, Tensor], card: Mapping[str, Any], build: Callable[[], Model]
+) -> Model:
     """The network that a card describes, with the tensors that stand beside it.
 
-    A card can claim any size: it is built without memory first, and takes memory only if it is of
-    the sizes that the weights have.
+    A card can claim any size: one that claims a large one is built without memory first, and takes
+    memory only if it is of the sizes that the weights have.
     """
     try:
-        with torch.device("meta"):
-            claimed = build().state_dict()
-        for name, tensor in claimed.items():
-            if name in tensors and tensors[name].shape != tensor.shape:
-                sizes = f"{[*tensors[name].shape]}, not {[*tensor.shape]}"
-                raise ModelError(f"'{name}' has the sizes {sizes}")
-        if differing := sorted(claimed.keys() ^ tensors.keys()):
-            raise ModelError(f"'{differing[0]}' is in one of them only")
+        if any(_claims_much(card.get(name)) for name in SECTIONS):
+            # What torch needs for that takes a second to import.
+            with torch.device("meta"):
+                _compare(build(), tensors)
         model = build()
+        _compare(model, tensors)
         model.load_state_dict(dict(tensors))
     except (KeyError, TypeError, ValueError, ArithmeticError, RuntimeError, ModelError) as error:
         reason = (str(error).splitlines() or [repr(error)])[0]
         raise ModelError(f"{folder}: card and weights do not fit ({reason})") from None
     return model.eval()
+
+
+def _compare(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse tensors of other names or sizes than the network's."""
+    claimed = model.state_dict()
+    for name, tensor in claimed.items():
+        if name in tensors and tensors[name].shape != tensor.shape:
+            sizes = f"{[*tensors[name].shape]}, not {[*tensor.shape]}"
+            raise ModelError(f"'{name}' has the sizes {sizes}")
+    if differing := sorted(claimed.keys() ^ tensors.keys()):
+        raise ModelError(f"'{differing[0]}' is in one of them only")
+
+
+def _claims_much(section: Any) -> bool:
+    if isinstance(section, Mapping):
+        return any(map(_claims_much, section.values()))
+    if isinstance(section, list | tuple):
+        return any(map(_claims_much, section))
+    return isinstance(section, int | float) and not section <= LARGE
 
 
 def write_model_card(folder: Path, config: ModelConfig, **facts: Any) -> None:

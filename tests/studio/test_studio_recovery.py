@@ -138,6 +138,20 @@ def test_a_shelter_outlives_what_dies_in_it() -> None:
     asyncio.run(try_it())
 
 
+def test_a_sandbox_that_was_killed_while_idle_is_made_anew() -> None:
+    async def try_it() -> None:
+        sandbox = Sandbox(30)
+        try:
+            process = await sandbox.run(os.getpid)
+            os.kill(process, signal.SIGKILL)
+            await asyncio.sleep(1)  # until the pool has seen it
+            assert await sandbox.run(os.getpid) not in (process, os.getpid())
+        finally:
+            sandbox.close()
+
+    asyncio.run(try_it())
+
+
 def test_a_shelter_has_no_patience_for_what_hangs() -> None:
     async def try_it() -> None:
         shelter = Sandbox(0.5)

@@ -159,7 +159,7 @@ class CaptionModel(nn.Module):
             config = build_section(str(folder), CaptionerConfig, card["captioner"])
             return cls(vocabulary, config, StreamWidths(**card["streams"]))
 
-        return build_model(folder, tensors, build)
+        return build_model(folder, tensors, card, build)
 
 
 @torch.no_grad()

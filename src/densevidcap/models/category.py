@@ -58,7 +58,7 @@ class CategoryClassifier(nn.Module):
         tensors, card = load_model(folder)
         if card.get("kind") != KIND:
             raise ModelError(f"{folder}: holds a {card.get('kind')}, not a category classifier")
-        return build_model(folder, tensors, lambda: cls(card["categories"], *card["sizes"]))
+        return build_model(folder, tensors, card, lambda: cls(card["categories"], *card["sizes"]))
 
 
 def summarise(view: ClipView) -> tuple[FloatArray, FloatArray]:

@@ -199,7 +199,7 @@ class Evaluator:
             config = EvaluatorConfig(**card["evaluator"])
             return EvaluatorNetwork(vocabulary, features, words, config)
 
-        return cls(build_model(folder, tensors, build))
+        return cls(build_model(folder, tensors, card, build))
 
 
 def encode_sentences(sentences: Sequence[str], vocabulary: Vocabulary) -> Tensor:

@@ -238,5 +238,6 @@ class LexicalFCN(nn.Module):
         return build_model(
             folder,
             tensors,
+            card,
             lambda: cls(lexicon, EyesConfig(**card["eyes"]), WordsConfig(**card["words"])),
         )

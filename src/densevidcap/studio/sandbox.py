@@ -6,7 +6,7 @@ import asyncio
 import multiprocessing
 import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from threading import Thread
@@ -52,9 +52,7 @@ class Sandbox:
         """The function's result or its error; a ClipError if the process did not survive it."""
         async with self._turn:
             try:
-                # Not earlier: where no process can be made, the next task shall try again.
-                self._pool = self._pool or self._build()
-                task = asyncio.wrap_future(self._pool.submit(function, *arguments))
+                task = asyncio.wrap_future(self._submit(function, *arguments))
             except OSError:
                 self.close()
                 raise
@@ -71,6 +69,17 @@ class Sandbox:
             except asyncio.CancelledError:
                 self.close()
                 raise
+
+    def _submit(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        # Not earlier: where no process can be made, the next task shall try again.
+        self._pool = self._pool or self._build()
+        try:
+            return self._pool.submit(function, *arguments)
+        except BrokenProcessPool:
+            # Somebody killed it while it had nothing to do.
+            self.close()
+            self._pool = self._build()
+            return self._pool.submit(function, *arguments)
 
     def close(self) -> None:
         pool, self._pool = self._pool, None
