@@ -125,15 +125,15 @@ def test_a_model_that_is_none_is_named_before_anything_starts(tmp_path: Path) ->
     assert str(tmp_path / "words") in str(run.exception)
 
 
-def test_a_shelter_outlives_what_dies_in_it() -> None:
+def test_a_sandbox_outlives_what_dies_in_it() -> None:
     async def try_it() -> None:
-        shelter = Sandbox(30)
+        sandbox = Sandbox(30)
         try:
             with pytest.raises(ClipError, match="cannot be decoded"):
-                await shelter.run(os.abort)
-            assert await shelter.run(os.getpid) != os.getpid()
+                await sandbox.run(os.abort)
+            assert await sandbox.run(os.getpid) != os.getpid()
         finally:
-            shelter.close()
+            sandbox.close()
 
     asyncio.run(try_it())
 
@@ -152,13 +152,13 @@ def test_a_sandbox_that_was_killed_while_idle_is_made_anew() -> None:
     asyncio.run(try_it())
 
 
-def test_a_shelter_has_no_patience_for_what_hangs() -> None:
+def test_a_sandbox_has_no_patience_for_what_hangs() -> None:
     async def try_it() -> None:
-        shelter = Sandbox(0.5)
+        sandbox = Sandbox(0.5)
         try:
             with pytest.raises(ClipError, match="longer than"):
-                await shelter.run(signal.pause)
+                await sandbox.run(signal.pause)
         finally:
-            shelter.close()
+            sandbox.close()
 
     asyncio.run(try_it())
