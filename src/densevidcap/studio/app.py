@@ -72,8 +72,8 @@ def make_app(
             yield
         finally:
             supervisor.stop()
-            for shelter in (studio.probe, studio.exporter, studio.reader):
-                shelter.close()
+            for sandbox in (studio.probe, studio.exporter, studio.reader):
+                sandbox.close()
 
     app = FastAPI(
         title="densevidcap studio",
