@@ -171,6 +171,34 @@ class RegionsConfig:
 
 
 @dataclass(frozen=True)
+class BoxesConfig:
+    """How a box is fitted to what a region-sequence shows."""
+
+    fit: Literal["patches", "grid"] = "patches"
+    """`patches`: to the patches that belong to what the sentence names; `grid`: the paper's plain
+    box, the region itself."""
+    window: int = 2
+    """Side, in patches, of the windows in which words are looked for."""
+    sharpness: float = 4.0
+    """How much the places where the words are strongest count before others: a power."""
+    loyalty: float = 1.0
+    """How much more the sequence's own regions count than the rest of the frame."""
+    memory: float = 0.5
+    """How much what is sought in a frame follows what is sought in all of them."""
+    words: float = 0.15
+    """Share of the words in how much a patch belongs to the thing; the rest is likeness."""
+    level: float = 0.2
+    """How much a patch must belong to the thing for a box to gain by taking it in."""
+    steadiness: float = 0.02
+    """What likeness to the boxes of the frames before and after brings; 0 fits each frame alone."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "window")
+        _at_least(self, 0, "sharpness", "loyalty", "memory", "steadiness")
+        _share(self, "words", "level")
+
+
+@dataclass(frozen=True)
 class AssociationConfig:
     """Which sentence is learned with which region-sequence (Eq. 10)."""
 
@@ -476,6 +504,7 @@ class ModelConfig:
     lexicon: LexiconConfig = field(default_factory=LexiconConfig)
     words: WordsConfig = field(default_factory=WordsConfig)
     regions: RegionsConfig = field(default_factory=RegionsConfig)
+    boxes: BoxesConfig = field(default_factory=BoxesConfig)
     association: AssociationConfig = field(default_factory=AssociationConfig)
     streams: StreamsConfig = field(default_factory=StreamsConfig)
     captioner: CaptionerConfig = field(default_factory=CaptionerConfig)

@@ -134,6 +134,8 @@ class FrameGrid:
     """(T, R, D), not normalised."""
     frame_vectors: FloatArray | None = None
     """(T, D): one for each whole frame, where the eyes have such."""
+    patches: FloatArray | None = None
+    """(T, rows, columns, D): what regions are made of, where it was kept."""
 
     def __post_init__(self) -> None:
         expected = (len(self.times), len(self.grid))
@@ -141,6 +143,22 @@ class FrameGrid:
             shape = getattr(self, name).shape
             if len(shape) != 3 or shape[:2] != expected:
                 raise ValueError(f"{name} must start with (T, R) = {expected}, not {shape}")
+
+
+@dataclass(frozen=True)
+class WordMaps:
+    """Where in a clip's frames some words are, finer than the regions."""
+
+    grid: Grid
+    """Windows that are one patch apart."""
+    words: tuple[str, ...]
+    probabilities: FloatArray
+    """(T, R, W): P(word | window)."""
+
+    def __post_init__(self) -> None:
+        shape = self.probabilities.shape
+        if shape[1:] != (len(self.grid), len(self.words)):
+            raise ValueError(f"probabilities must be (T, {len(self.grid)}, {len(self.words)})")
 
 
 @dataclass(frozen=True)

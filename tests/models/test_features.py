@@ -46,7 +46,7 @@ def look(record: ClipRecord, encoder: RegionEncoder, stage: int | None = None) -
     assert record.source is not None
     images = open_clip(record.source).sample(SAMPLING, (ENCODER.size, ENCODER.size)).images
     fast = FastEncoder(encoder)
-    return fast(images) if stage is None else fast.begin(images, stage)
+    return fast.observe(images)[0] if stage is None else fast.begin(images, stage)
 
 
 @pytest.mark.parametrize("stage", [None, 15])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.backbones import build_backbone
 from densevidcap.models.device import device_of
-from densevidcap.types import FloatArray, FrameGrid, Frames, UInt8Array
+from densevidcap.types import FloatArray, FrameGrid, Frames, Grid, TimeArray, UInt8Array, WordMaps
 
 Array = TypeVar("Array", Tensor, FloatArray)
 
@@ -59,11 +59,15 @@ class RegionEncoder(nn.Module):
             self.backbone.read_map(self.backbone.finish(x, stage)), self.config
         )
 
-    def observe(self, frames: Tensor) -> Tensor:
-        """Regions (B, R, D), followed by the whole frame's vector where the backbone has one."""
+    def observe(self, frames: Tensor) -> tuple[Tensor, Tensor]:
+        """Regions (B, R, D), followed by the whole frame's vector where the backbone has one; and
+        the patches (B, rows, columns, D) that they are made of."""
         x = self.backbone.finish(frames, 0)
-        regions, frame = self.finish(x, len(self.backbone.stages())), self.backbone.frame_vector(x)
-        return regions if frame is None else torch.cat([regions, frame.unsqueeze(1)], dim=1)
+        patches, frame = self.backbone.read_map(x), self.backbone.frame_vector(x)
+        observed = self.backbone.pool(patches, self.config)
+        if frame is not None:
+            observed = torch.cat([observed, frame.unsqueeze(1)], dim=1)
+        return observed, patches
 
     def split(self, observed: Array) -> tuple[Array, Array | None]:
         """Regions (N, R, D) and frames' vectors (N, D) of what was observed."""
@@ -107,31 +111,32 @@ class FastEncoder:
 
     def __init__(self, encoder: RegionEncoder) -> None:
         self.device = device_of(encoder)
-        self._encoder = fold_batch_norms(encoder)
+        folded = fold_batch_norms(encoder)
+        assert isinstance(folded, RegionEncoder)
+        self._encoder = folded
         self._encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def __call__(self, images: UInt8Array) -> FloatArray:
-        """(T, H, W, 3) RGB to what `observe` gives."""
-        return self._run(images, None)
-
-    def begin(self, images: UInt8Array, stage: int) -> FloatArray:
-        """(T, H, W, 3) RGB to the cells (T, cells, C) of what goes into a stage."""
-        return self._run(images, stage)
+    @torch.inference_mode()
+    def observe(self, images: UInt8Array) -> tuple[FloatArray, FloatArray]:
+        """(T, H, W, 3) RGB to what the encoder observes, and its patches."""
+        parts = [self._encoder.observe(frames) for frames in self._batches(images)]
+        observed, patches = (torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True))
+        return observed, patches
 
     @torch.inference_mode()
-    def _run(self, images: UInt8Array, stage: int | None) -> FloatArray:
-        encoder = self._encoder
-        assert isinstance(encoder, RegionEncoder)
-        backbone, parts = encoder.backbone, []
+    def begin(self, images: UInt8Array, stage: int) -> FloatArray:
+        """(T, H, W, 3) RGB to the cells (T, cells, C) of what goes into a stage."""
+        backbone = self._encoder.backbone
+        parts = [
+            backbone.to_cells(backbone.begin(frames, stage)) for frames in self._batches(images)
+        ]
+        return np.asarray(torch.cat(parts).cpu().numpy())
+
+    def _batches(self, images: UInt8Array) -> Iterator[Tensor]:
         for start in range(0, len(images), BATCH):
             batch = torch.from_numpy(np.ascontiguousarray(images[start : start + BATCH]))
             # An (N, H, W, 3) array seen as (N, 3, H, W) is channels-last already.
-            frames = batch.to(self.device).permute(0, 3, 1, 2).float()
-            if stage is None:
-                parts.append(encoder.observe(frames))
-            else:
-                parts.append(backbone.to_cells(backbone.begin(frames, stage)))
-        return np.asarray(torch.cat(parts).cpu().numpy())
+            yield batch.to(self.device).permute(0, 3, 1, 2).float()
 
 
 KIND = "lexical-fcn"
@@ -148,11 +153,14 @@ class WordHead(nn.Module):
             self.shared = nn.Linear(features, config.hidden)
         self.words = nn.Linear(config.hidden or features, words)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, words: Sequence[int] | None = None) -> Tensor:
+        """Of all words, or of those indices alone."""
         if self.config.hidden:
             x = F.relu(self.shared(x))
         x = F.dropout(x, self.config.dropout, self.training)
         weight, bias, shaping = self.words.weight, self.words.bias, self.config.shaping
+        if words is not None:
+            return F.linear(x, weight[list(words)], bias[list(words)])
         frequent = F.linear(x, weight[:shaping], bias[:shaping])
         rare = F.linear(x.detach(), weight[shaping:], bias[shaping:])
         return torch.cat([frequent, rare], dim=-1)
@@ -205,16 +213,38 @@ class LexicalFCN(nn.Module):
         """Every region's features and word probabilities, for frames at the encoder's size."""
         if self._fast is None or self._fast.device != device_of(self):
             self._fast = FastEncoder(self.encoder)
-        return self.describe(self._fast(frames.images), frames.times)
+        observed, patches = self._fast.observe(frames.images)
+        return self.describe(observed, frames.times, patches)
+
+    def describe(
+        self, observed: FloatArray, times: TimeArray, patches: FloatArray | None = None
+    ) -> FrameGrid:
+        """The same from what the encoder observed before."""
+        regions, frames = self.encoder.split(observed)
+        probabilities = self.find_words(regions)
+        return FrameGrid(self.encoder.grid, times, probabilities, regions, frames, patches)
 
     @torch.inference_mode()
-    def describe(self, features: FloatArray, times: np.ndarray[Any, Any]) -> FrameGrid:
-        """The same from what the encoder observed before."""
+    def find_words(self, features: FloatArray, words: Sequence[int] | None = None) -> FloatArray:
+        """P(word | region) (…, W) from features (…, D); of all words, or of those indices."""
         self.head.eval()
-        regions, frames = self.encoder.split(features)
-        logits = self.head(torch.from_numpy(regions).to(device_of(self)))
-        probabilities = torch.sigmoid(logits).cpu().numpy()
-        return FrameGrid(self.encoder.grid, times, probabilities, regions, frames)
+        logits = self.head(torch.from_numpy(features).to(device_of(self)), words)
+        return np.asarray(torch.sigmoid(logits).cpu().numpy())
+
+    def map_words(self, seen: FrameGrid, words: Sequence[int], window: int) -> WordMaps:
+        """Maps of these words, indices in the lexicon, at the resolution of the patches.
+
+        Each value is of a window of `window` x `window` patches, one patch from the next.
+        """
+        if seen.patches is None:
+            raise ValueError("these frames were read without their patches")
+        rows, columns = seen.patches.shape[1:3]
+        window = min(window, rows, columns)
+        eyes = replace(self.encoder.config, window=window, stride=1)
+        tokens = torch.from_numpy(seen.patches)
+        regions = self.encoder.backbone.pool(tokens, eyes).numpy()
+        names = tuple(self.lexicon.words[index] for index in words)
+        return WordMaps(Grid(rows, columns, window, 1), names, self.find_words(regions, words))
 
     def save(self, folder: Path, card: Mapping[str, Any], half: bool = False) -> None:
         """Write a model folder; `card` adds what the model cannot know (data, figures, licence).

@@ -21,10 +21,37 @@ from densevidcap.regions.objectives import IndexArray
 from densevidcap.types import Candidates, FloatArray, Grid, RegionSequence, TimeArray
 
 FILE = "analysis.safetensors"
-VERSION = 2
+VERSION = 3
 """Raised when a reader of older files would misunderstand newer ones."""
 
 HalfArray = npt.NDArray[np.float16]
+
+
+@dataclass(frozen=True)
+class CloseUp:
+    """A segment's frames in patches: where exactly words are, and what belongs together."""
+
+    grid: Grid
+    """Windows that are one patch apart, smaller than regions."""
+    words: tuple[str, ...]
+    """(V,): those of the lexicon that sentences say."""
+    maps: HalfArray
+    """(T, F, V): P(word | window)."""
+    patches: HalfArray
+    """(T, rows, columns, P): few numbers a patch, alike where what they show is alike."""
+
+    def __post_init__(self) -> None:
+        rows, columns = self.grid.map_rows, self.grid.map_columns
+        if self.maps.shape != (len(self.maps), len(self.grid), len(self.words)):
+            raise ValueError(f"maps must be (T, {len(self.grid)}, {len(self.words)})")
+        if self.patches.ndim != 4 or self.patches.shape[:3] != (len(self.maps), rows, columns):
+            raise ValueError(f"patches must be (T, {rows}, {columns}, P)")
+
+    def map(self, word: str) -> FloatArray | None:
+        """(T, F): P(word | window); None for a word that no sentence says."""
+        if word not in self.words:
+            return None
+        return self.maps[:, :, self.words.index(word)].astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -49,6 +76,8 @@ class Segment:
     """(K, T): each sequence's region in each frame."""
     candidates: Candidates
     """The S different sentences that were found."""
+    close_up: CloseUp | None = None
+    """None where boxes are those of the grid."""
 
     def __post_init__(self) -> None:
         T, W, K = len(self.times), len(self.words), len(self.paths)
@@ -62,6 +91,8 @@ class Segment:
                 raise ValueError(f"{name} must be {shape}, not {getattr(self, name).shape}")
         if self.candidates.likelihoods.shape[1] != K:
             raise ValueError(f"likelihoods must be of {K} region-sequences")
+        if self.close_up is not None and len(self.close_up.maps) != T:
+            raise ValueError(f"a close-up must be of {T} frames")
         if self.paths.min() < 0 or self.paths.max() >= len(self.grid):
             raise ValueError(f"paths must lead through the {len(self.grid)} regions")
 
@@ -78,7 +109,9 @@ class Segment:
 
 
 ARRAYS = ("times", "probabilities", "paths")
-"""Those fields of a segment, beside those of its candidates; the others are kept as JSON."""
+CLOSE_ARRAYS = ("maps", "patches")
+"""Those fields of a segment and of its close-up, beside those of its candidates; the others are
+kept as JSON."""
 
 
 @dataclass(frozen=True)
@@ -143,19 +176,21 @@ FACTS = ("source", "duration", "width", "height", "model", "model_version", "set
 
 
 def _list_arrays(segment: Segment) -> dict[str, Any]:
-    candidates = segment.candidates
-    return {name: getattr(segment, name) for name in ARRAYS} | {
-        name: getattr(candidates, name) for name in candidates.list_arrays()
-    }
+    candidates, close = segment.candidates, segment.close_up
+    arrays = {name: getattr(segment, name) for name in ARRAYS}
+    arrays |= {name: getattr(candidates, name) for name in candidates.list_arrays()}
+    return arrays if close is None else arrays | {n: getattr(close, n) for n in CLOSE_ARRAYS}
 
 
 def _list_plain_fields(segment: Segment) -> dict[str, Any]:
+    close = segment.close_up
     return {
         "start": segment.start,
         "end": segment.end,
         "grid": asdict(segment.grid),
         "words": segment.words,
         "sentences": segment.candidates.sentences,
+        "close_up": close and {"grid": asdict(close.grid), "words": close.words},
     }
 
 
@@ -163,11 +198,16 @@ def _build_segment(row: dict[str, Any], arrays: dict[str, Any], number: int) -> 
     def take(names: Iterable[str]) -> dict[str, Any]:
         return {name: arrays[f"{number}.{name}"] for name in names}
 
+    close = row["close_up"]
+    if close is not None:
+        grid, words = Grid(**close["grid"]), tuple(close["words"])
+        close = CloseUp(grid, words, **take(CLOSE_ARRAYS))
     return Segment(
         start=row["start"],
         end=row["end"],
         grid=Grid(**row["grid"]),
         words=tuple(row["words"]),
         candidates=Candidates(tuple(row["sentences"]), **take(Candidates.list_arrays())),
+        close_up=close,
         **take(ARRAYS),
     )

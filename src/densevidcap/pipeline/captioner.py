@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from densevidcap.config import ModelConfig
+from densevidcap.config import BoxesConfig, ModelConfig
 from densevidcap.data.clip import Clip, open_clip
 from densevidcap.data.lexicon import Lexicon, list_content_words
 from densevidcap.data.sampling import Shot, end_of
@@ -29,11 +29,12 @@ from densevidcap.models.streams import (
     view_clip,
 )
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.confidence import Ranking
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import generate_sequences
+from densevidcap.regions.boxes import reduce_patches
 from densevidcap.types import Candidates, DenseCaptions, FloatArray, FrameGrid
 
 Step = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
@@ -55,7 +56,7 @@ KEYWORDS = {
     "per_shot": "frames.per_shot",
 }
 """Short names of settings that are often changed."""
-FREE = ("frames", "regions", "decoding", "selection", "confidence", "captioner.most_frames")
+FREE = ("frames", "regions", "boxes", "decoding", "selection", "confidence", "captioner.most_frames")
 """What can be set anew for a clip; all else was fixed in training."""
 
 
@@ -213,16 +214,28 @@ class DenseCaptioner:
         view = view_clip(seen, sequences, self._inputs, extracted)
         candidates = self.find_candidates(view, config, begin)
         lexicon = self.words.lexicon
-        said = list(range(len(lexicon))) if keep_lexicon else _list_said(candidates, lexicon)
+        said = _list_said(candidates, lexicon)
+        kept = list(range(len(lexicon))) if keep_lexicon else said
         return Segment(
             *span,
             grid=seen.grid,
             times=seen.times,
-            words=tuple(lexicon.words[index] for index in said),
-            probabilities=seen.probabilities[:, :, said].astype(np.float16),
+            words=tuple(lexicon.words[index] for index in kept),
+            probabilities=seen.probabilities[:, :, kept].astype(np.float16),
             paths=view.paths,
             candidates=candidates,
+            close_up=self._look_closely(seen, said, config.boxes),
         )
+
+    def _look_closely(
+        self, seen: FrameGrid, words: Sequence[int], config: BoxesConfig
+    ) -> CloseUp | None:
+        if config.fit == "grid" or seen.patches is None:
+            return None
+        maps = self.words.map_words(seen, words, config.window)
+        patches = reduce_patches(seen.patches)
+        half = maps.probabilities.astype(np.float16), patches.astype(np.float16)
+        return CloseUp(maps.grid, maps.words, *half)
 
     def find_candidates(
         self,

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from densevidcap.config import ConfidenceConfig, ModelConfig
+from densevidcap.config import BoxesConfig, ConfidenceConfig, ModelConfig
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.decoding.select import choose
 from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.regions.boxes import find_cuts, find_strength, fit_boxes, spread_windows
 from densevidcap.regions.search import find_best_run
 from densevidcap.types import (
     Caption,
@@ -82,6 +83,24 @@ def _look_for(word: str, sequence: RegionSequence, segment: Segment) -> Evidence
     )
 
 
+def fit_sequence(
+    sentence: str, sequence: RegionSequence, segment: Segment, config: BoxesConfig
+) -> RegionSequence:
+    """The sequence with boxes that are fitted to what the sentence names."""
+    close = segment.close_up
+    maps = [] if close is None else [close.map(word) for word in list_content_words(sentence)]
+    known = [each for each in maps if each is not None]
+    if close is None or config.fit == "grid" or not known:
+        return sequence
+    evidence = spread_windows(np.sum(known, axis=0), close.grid)
+    patches = close.patches.astype(np.float32)
+    own = np.zeros((len(evidence), len(sequence.grid)), np.float32)
+    own[np.arange(len(own)), list(sequence.regions)] = 1
+    path = (spread_windows(own, sequence.grid) > 0).astype(np.float32)
+    strength = find_strength(evidence, patches, path, config)
+    return replace(sequence, fitted=fit_boxes(strength, config, find_cuts(patches)))
+
+
 def choose_captions(
     analysis: Analysis, k: int | None = None, diversity: float | None = None
 ) -> DenseCaptions:
@@ -117,6 +136,7 @@ def _describe(segment: Segment, looked_at: int, config: ModelConfig) -> Iterator
         least = config.confidence.evidence
         evidence, unsupported = find_evidence(sentence, whole, segment, least)
         first, last = find_span(sentence, whole, evidence, segment, config.confidence)
+        fitted = fit_sequence(sentence, whole, segment, config.boxes).fitted
         yield Caption(
             text=sentence,
             confidence=float(candidates.confidence[index]),
@@ -128,6 +148,7 @@ def _describe(segment: Segment, looked_at: int, config: ModelConfig) -> Iterator
                 tuple(range(looked_at + first, looked_at + last + 1)),
                 whole.regions[first : last + 1],
                 whole.times[first : last + 1],
+                None if fitted is None else fitted[first : last + 1],
             ),
             evidence=tuple(replace(each, frame=looked_at + each.frame) for each in evidence),
             unsupported=unsupported,

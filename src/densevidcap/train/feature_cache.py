@@ -227,7 +227,9 @@ def cache_features(
                 with naming(record.id):
                     frames = upcoming.pop(0).result()
                     images = frames.images
-                    features = fast(images) if stage is None else fast.begin(images, stage)
+                    features = (
+                        fast.observe(images)[0] if stage is None else fast.begin(images, stage)
+                    )
                 origin = describe_origin(record.source)
                 cache.append(record.id, frames.times, features, origin)
             except ClipError as error:
