@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from densevidcap.config import ModelConfig
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.files import replacing
 from densevidcap.intake import parse_json
-from densevidcap.regions.objectives import IndexArray
-from densevidcap.types import Candidates, FloatArray, Grid, RegionSequence, TimeArray
+from densevidcap.regions.objectives import Float64Array, IndexArray
+from densevidcap.types import Box, Candidates, FloatArray, Grid, RegionSequence, TimeArray
 
 FILE = "analysis.safetensors"
 VERSION = 2
@@ -49,14 +49,18 @@ class Segment:
     """(K, T): each sequence's region in each frame."""
     candidates: Candidates
     """The S different sentences that were found."""
+    fitted: Float64Array | None = None
+    """(K, T, 4): the left, top, right and bottom of each sequence's boxes; None: the grid's."""
 
     def __post_init__(self) -> None:
         T, W, K = len(self.times), len(self.words), len(self.paths)
-        shapes = {
+        shapes: dict[str, tuple[int, ...]] = {
             "times": (T,),
             "probabilities": (T, len(self.grid), W),
             "paths": (K, T),
         }
+        if self.fitted is not None:
+            shapes["fitted"] = (K, T, 4)
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name} must be {shape}, not {getattr(self, name).shape}")
@@ -64,11 +68,17 @@ class Segment:
             raise ValueError(f"likelihoods must be of {K} region-sequences")
         if self.paths.min() < 0 or self.paths.max() >= len(self.grid):
             raise ValueError(f"paths must lead through the {len(self.grid)} regions")
+        # Now, and not when a sentence about it is asked for.
+        for number in range(K if self.fitted is not None else 0):
+            self.sequence(number)
 
     def sequence(self, number: int) -> RegionSequence:
         """The region-sequence of that number, through all frames."""
         regions, times = self.paths[number].tolist(), self.times.tolist()
-        return RegionSequence(self.grid, (*range(len(times)),), (*regions,), (*times,))
+        fitted = None
+        if self.fitted is not None:
+            fitted = tuple(Box(*edges) for edges in self.fitted[number].tolist())
+        return RegionSequence(self.grid, (*range(len(times)),), (*regions,), (*times,), fitted)
 
     def respond(self, word: str) -> FloatArray:
         """(T, R): P(word | region); a KeyError for a word that was not kept."""
@@ -77,8 +87,16 @@ class Segment:
         return self.probabilities[:, :, self.words.index(word)].astype(np.float32)
 
 
+def stack_fitted(sequences: Sequence[RegionSequence]) -> Float64Array | None:
+    """(K, T, 4): the boxes of sequences through the same frames; None if none has fitted ones."""
+    if all(sequence.fitted is None for sequence in sequences):
+        return None
+    return np.array([[astuple(box) for box in each.boxes] for each in sequences], np.float64)
+
+
 ARRAYS = ("times", "probabilities", "paths")
-"""Those fields of a segment, beside those of its candidates; the others are kept as JSON."""
+"""Those fields of a segment, beside `fitted` and those of its candidates; the others are kept as
+JSON."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +162,12 @@ FACTS = ("source", "duration", "width", "height", "model", "model_version", "set
 
 def _list_arrays(segment: Segment) -> dict[str, Any]:
     candidates = segment.candidates
-    return {name: getattr(segment, name) for name in ARRAYS} | {
-        name: getattr(candidates, name) for name in candidates.list_arrays()
-    }
+    fitted = {} if segment.fitted is None else {"fitted": segment.fitted}
+    return (
+        {name: getattr(segment, name) for name in ARRAYS}
+        | fitted
+        | {name: getattr(candidates, name) for name in candidates.list_arrays()}
+    )
 
 
 def _list_plain_fields(segment: Segment) -> dict[str, Any]:
@@ -169,5 +190,6 @@ def _build_segment(row: dict[str, Any], arrays: dict[str, Any], number: int) -> 
         grid=Grid(**row["grid"]),
         words=tuple(row["words"]),
         candidates=Candidates(tuple(row["sentences"]), **take(Candidates.list_arrays())),
+        fitted=arrays.get(f"{number}.fitted"),
         **take(ARRAYS),
     )

@@ -29,7 +29,7 @@ from densevidcap.models.streams import (
     view_clip,
 )
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.analysis import Analysis, Segment, stack_fitted
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.confidence import Ranking
 from densevidcap.pipeline.generator import CaptionGenerator
@@ -222,6 +222,7 @@ class DenseCaptioner:
             probabilities=seen.probabilities[:, :, said].astype(np.float16),
             paths=view.paths,
             candidates=candidates,
+            fitted=stack_fitted(sequences),
         )
 
     def find_candidates(

@@ -78,7 +78,7 @@ def _look_for(word: str, sequence: RegionSequence, segment: Segment) -> Evidence
         frame=sequence.frames[best],
         region=sequence.regions[best],
         time=sequence.times[best],
-        box=sequence.boxes[best],
+        box=sequence.grid_boxes[best],
     )
 
 
@@ -123,12 +123,7 @@ def _describe(segment: Segment, looked_at: int, config: ModelConfig) -> Iterator
             log_probability=float(candidates.likelihoods[index, tie]),
             start=float(edges[first]),
             end=float(edges[last + 1]),
-            sequence=RegionSequence(
-                whole.grid,
-                tuple(range(looked_at + first, looked_at + last + 1)),
-                whole.regions[first : last + 1],
-                whole.times[first : last + 1],
-            ),
+            sequence=whole.select(range(first, last + 1), looked_at + first),
             evidence=tuple(replace(each, frame=looked_at + each.frame) for each in evidence),
             unsupported=unsupported,
         )
