@@ -58,16 +58,7 @@ def view_frames(
     part = FrameGrid(
         seen.grid, seen.times[frames], seen.probabilities[frames], seen.features[frames]
     )
-    times = tuple(part.times.tolist())
-    shortened = [
-        RegionSequence(
-            sequence.grid,
-            tuple(range(len(frames))),
-            tuple(np.array(sequence.regions)[frames].tolist()),
-            times,
-        )
-        for sequence in sequences
-    ]
+    shortened = [sequence.select(frames.tolist()) for sequence in sequences]
     return view_clip(part, shortened, words)
 
 

@@ -172,14 +172,39 @@ class RegionSequence:
     """The region in each of these frames."""
     times: tuple[float, ...]
     """Seconds, one for each of these frames."""
+    fitted: tuple[Box, ...] | None = None
+    """Boxes fitted to the thing, one for each of these frames; None: those of the grid."""
 
     def __post_init__(self) -> None:
         if not self.frames or not (len(self.frames) == len(self.regions) == len(self.times)):
             raise ValueError("a region-sequence has one region and one time for each of its frames")
+        if self.fitted is None:
+            return
+        if len(self.fitted) != len(self.frames):
+            raise ValueError("a region-sequence has one fitted box for each of its frames, or none")
+        if self.fitted == self.grid_boxes:
+            # Files keep boxes alone, and what comes back from them is equal to what went in.
+            object.__setattr__(self, "fitted", None)
 
     @property
     def boxes(self) -> tuple[Box, ...]:
+        """Where the thing is in each of the frames, as closely as is known."""
+        return self.grid_boxes if self.fitted is None else self.fitted
+
+    @property
+    def grid_boxes(self) -> tuple[Box, ...]:
+        """The regions' own boxes, which are all that the paper has."""
         return tuple(self.grid.box(region) for region in self.regions)
+
+    def select(self, places: Sequence[int], first: int = 0) -> RegionSequence:
+        """Those of its frames, by their places in it, whose indices then count from `first` on."""
+        return RegionSequence(
+            grid=self.grid,
+            frames=tuple(range(first, first + len(places))),
+            regions=tuple(self.regions[place] for place in places),
+            times=tuple(self.times[place] for place in places),
+            fitted=self.fitted and tuple(self.fitted[place] for place in places),
+        )
 
     @property
     def start(self) -> float:
@@ -261,6 +286,7 @@ class Evidence:
     time: float
     """Seconds."""
     box: Box
+    """The region's own, also where boxes are fitted to the thing: there the word was seen."""
 
 
 @dataclass(frozen=True)

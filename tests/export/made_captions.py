@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from densevidcap.types import Caption, DenseCaptions, Evidence, Grid, RegionSequence
+from densevidcap.types import Box, Caption, DenseCaptions, Evidence, Grid, RegionSequence
 
 GRID = Grid(map_rows=4, map_columns=6, window=2, stride=1)
 """3 x 5 regions."""
@@ -22,10 +22,12 @@ def make_caption(
     times: Sequence[float] = (0.5, 1.5, 2.5, 3.5),
     regions: Sequence[int] = (5, 6, 7, 8),
     confidence: float = 0.8,
+    fitted: tuple[Box, ...] | None = None,
 ) -> Caption:
     """With evidence in the first frame, and a word without."""
-    sequence = RegionSequence(GRID, tuple(range(len(times))), tuple(regions), tuple(times))
-    dog = Evidence("dog", 0.75, 0, regions[0], times[0], sequence.boxes[0])
+    frames = tuple(range(len(times)))
+    sequence = RegionSequence(GRID, frames, tuple(regions), tuple(times), fitted)
+    dog = Evidence("dog", 0.75, 0, regions[0], times[0], sequence.grid_boxes[0])
     return Caption(text, confidence, -7.25, start, end, sequence, (dog,), ("grass",))
 
 
@@ -49,6 +51,25 @@ SOME = (
 )
 """One that moves, one that stays at the right, and one of a single frame in the top left corner."""
 
+FITTED = (
+    make_caption(
+        fitted=(
+            Box(0.05, 0.3, 0.2, 0.9),
+            Box(0.1, 0.25, 0.4, 0.5),
+            Box(0.3, 0.2, 0.9, 0.6),
+            Box(0.625, 0.125, 0.75, 0.875),
+        )
+    ),
+    make_caption(
+        "a man watches",
+        times=(0.5, 3.5),
+        regions=(RIGHT, RIGHT),
+        fitted=(Box(0.7, 0.35, 1, 0.55), Box(0.8, 0.6, 0.85, 1)),
+        confidence=0.6,
+    ),
+)
+"""Boxes of every shape, which grow, shrink and move."""
+
 texts = st.text(min_size=1).filter(str.strip)
 """Anything that a sentence or a name could be, halves of surrogate pairs included."""
 
@@ -61,13 +82,23 @@ def spans(draw: st.DrawFn) -> tuple[float, float]:
 
 
 @st.composite
+def boxes(draw: st.DrawFn) -> Box:
+    """Anywhere in the frame, as large as it or as thin as numbers are."""
+    edges = st.lists(st.floats(0, 1), min_size=2, max_size=2, unique=True).map(sorted)
+    (left, right), (top, bottom) = draw(edges), draw(edges)
+    return Box(left, top, right, bottom)
+
+
+@st.composite
 def captions(draw: st.DrawFn) -> Caption:
-    """Any text at any time, with up to five frames of any regions."""
+    """Any text at any time, with up to five frames of any regions or boxes."""
     start, end = draw(spans())
     moments = st.floats(start, end, exclude_max=True)
     times = sorted(draw(st.lists(moments, min_size=1, max_size=5)))
     regions = draw(st.lists(st.integers(0, 14), min_size=len(times), max_size=len(times)))
-    return make_caption(draw(texts), start, end, times, regions, draw(st.floats(0, 1)))
+    own = st.just(tuple(map(GRID.box, regions)))
+    fitted = draw(st.none() | own | st.tuples(*[boxes()] * len(times)))
+    return make_caption(draw(texts), start, end, times, regions, draw(st.floats(0, 1)), fitted)
 
 
 dense_captions = st.lists(captions(), min_size=1, max_size=6).map(

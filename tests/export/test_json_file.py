@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
-from tests.export.made_captions import dense_captions, make_captions, texts
+from tests.export.made_captions import (
+    FITTED,
+    GRID,
+    SOME,
+    dense_captions,
+    make_captions,
+    texts,
+)
 
 from densevidcap.errors import CorpusError
 from densevidcap.export import SCHEMA, read_captions, save
@@ -31,6 +38,31 @@ def test_files_keep_to_the_schema_and_come_back_the_same(made: DenseCaptions) ->
     written = json.loads(render_json(made))
     VALIDATOR.validate(written)
     assert from_dict(written) == made
+
+
+@given(dense_captions)
+def test_boxes_come_back_as_they_were_fitted(made: DenseCaptions) -> None:
+    for caption, read in zip(made, from_dict(json.loads(render_json(made))), strict=True):
+        assert read.boxes == caption.boxes
+        is_plain = caption.boxes == caption.sequence.grid_boxes
+        assert (read.sequence.fitted is None) == is_plain
+
+
+@given(dense_captions)
+def test_a_file_of_version_1_has_the_boxes_of_its_regions(made: DenseCaptions) -> None:
+    old = json.loads(render_json(made)) | {"version": 1}
+    for caption, read in zip(made, from_dict(old), strict=True):
+        plain = replace(caption, sequence=replace(caption.sequence, fitted=None))
+        assert read == plain
+
+
+def test_a_box_that_somebody_rounded_is_read_as_it_stands_there(tmp_path: Path) -> None:
+    content = json.loads(render_json(make_captions("clip.mp4")))
+    content["captions"][0]["boxes"][1] |= {"left": 0.17, "top": 0.25, "right": 0.5, "bottom": 0.75}
+    (tmp_path / "clip.json").write_text(json.dumps(content))
+    first, *others = read_captions(tmp_path / "clip.json")
+    assert [box.left for box in first.boxes] == [GRID.box(5).left, 0.17, 2 / 6, 3 / 6]
+    assert others == list(SOME[1:])
 
 
 def test_settings_are_written_where_there_are_any() -> None:
@@ -55,7 +87,11 @@ def test_a_file_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["[]", "{}", '"text"', "{", '{"version": 1}', '{"version": 1, "source": 1, "duration": 2}'],
+    [
+        *("[]", "{}", '"text"', "{", '{"version": 1}', '{"version": 2}', '{"version": 0}'),
+        *('{"version": true}', '{"version": "2"}', '{"version": 1.0}', '{"version": null}'),
+        '{"version": 1, "source": 1, "duration": 2}',
+    ],
 )
 def test_other_files_are_refused_by_name(tmp_path: Path, content: str) -> None:
     path = tmp_path / "other.json"
@@ -74,11 +110,60 @@ def test_impossible_captions_are_refused(tmp_path: Path) -> None:
             read_captions(path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"left": float("nan")},
+        {"right": float("inf")},
+        {"left": -0.01},
+        {"bottom": 1.01},
+        {"left": 0.5, "right": 0.5},
+        {"top": 0.8, "bottom": 0.2},
+        {"left": "0.1"},
+        {"top": None},
+        {"right": True},
+        {"bottom": 10**400},
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("place", ["boxes", "evidence"])
+def test_what_is_no_box_is_refused_in_one_line(
+    tmp_path: Path, place: str, change: dict[str, object]
+) -> None:
+    content = json.loads(render_json(make_captions("clip.mp4", *FITTED)))
+    caption = content["captions"][0]
+    box = caption["boxes"][1] if place == "boxes" else caption["evidence"][0]["box"]
+    box |= change
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(CorpusError, match=r"hostile\.json: not captions") as refusal:
+        read_captions(path)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("region", [-1, len(GRID)])
+def test_a_fitted_box_has_a_region_of_the_grid(region: int) -> None:
+    content = json.loads(render_json(make_captions("clip.mp4", *FITTED)))
+    content["captions"][0]["boxes"][1]["region"] = region
+    for version in (1, 2):
+        with pytest.raises(IndexError, match=f"region {region} of 15"):
+            from_dict(content | {"version": version})
+
+
+def test_a_box_without_an_edge_is_refused() -> None:
+    content = json.loads(render_json(make_captions("clip.mp4")))
+    del content["captions"][0]["boxes"][0]["left"]
+    with pytest.raises(KeyError, match="left"):
+        from_dict(content)
+    # Of version 1 nobody ever read them.
+    assert from_dict(content | {"version": 1}) == make_captions("clip.mp4")
+
+
 MARKUP = '"><script>alert(1)</script>'
 PLACES = (
     *(("source",), ("duration",), ("width",), ("height",), ("model", "name"), ("captions", 0)),
     *(("captions", 0, each) for each in ("text", "confidence", "log_probability", "start", "end")),
-    *(("captions", 0, "boxes", 0, each) for each in ("time", "frame", "region")),
+    *(("captions", 0, "boxes", 0, each) for each in ("time", "frame", "region", "left", "bottom")),
     *(("captions", 0, "grid", each) for each in ("map_rows", "window", "stride")),
     *(("captions", 0, "evidence", 0, each) for each in ("word", "probability")),
     *(("captions", 0, "evidence", 0, "box", each) for each in ("time", "frame", "left")),
@@ -120,6 +205,9 @@ def test_nothing_has_no_size(name: str) -> None:
 
 
 def test_a_later_version_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    (tmp_path / "late.json").write_text('{"version": 2}')
-    with pytest.raises(CorpusError, match="update densevidcap"):
-        read_captions(tmp_path / "late.json")
+    for version in (3, 99, 10**60):
+        (tmp_path / "late.json").write_text(f'{{"version": {version}}}')
+        refusal = r"late\.json: version .*; update densevidcap"
+        with pytest.raises(CorpusError, match=refusal) as error:
+            read_captions(tmp_path / "late.json")
+        assert len(str(error.value).removeprefix(str(tmp_path))) < 160

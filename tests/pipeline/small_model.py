@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -56,11 +57,19 @@ def write_model(folder: Path, evaluator: bool = True) -> Path:
 
 
 def make_segment(
-    seed: int = 0, frames: int = 4, sequences: int = 3, start: float = 0.0, sentences: int = 5
+    seed: int = 0,
+    frames: int = 4,
+    sequences: int = 3,
+    start: float = 0.0,
+    sentences: int = 5,
+    fitted: bool = False,
 ) -> Segment:
-    """A second a frame."""
+    """A second a frame; fitted boxes are of any shape, but for the grid's own of the first."""
     random = np.random.default_rng(seed)
     said = tuple(SENTENCES[:sentences])
+    paths = random.integers(len(GRID), size=(sequences, frames))
+    boxes = random.uniform([0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1], (sequences, frames, 4))
+    boxes[0] = [astuple(GRID.box(region)) for region in paths[0].tolist()]
     return Segment(
         start=start,
         end=start + frames,
@@ -68,8 +77,9 @@ def make_segment(
         times=np.arange(frames, dtype=np.float64) + start + 0.5,
         words=tuple(TAGS),
         probabilities=random.random((frames, len(GRID), len(TAGS))).astype(np.float16),
-        paths=random.integers(len(GRID), size=(sequences, frames)),
+        paths=paths,
         candidates=make_candidates(said, sequences, random),
+        fitted=boxes if fitted else None,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from tests.data.made_clips import write_folder, write_video
+from tests.data.made_clips import write_folder, write_shard, write_video
 from tests.data.test_shots import write_scenes
 from tests.pipeline.small_model import TAGS, write_model
 
@@ -14,6 +15,7 @@ from densevidcap.config import FramesConfig, ModelConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.shots import cut, sample_segment
 from densevidcap.errors import ClipError, ModelError
+from densevidcap.export import save
 from densevidcap.model_folder import BUNDLED, read_model_config, write_model_card
 from densevidcap.pipeline.captioner import STEPS, DenseCaptioner
 
@@ -35,6 +37,28 @@ def test_the_same_clip_gets_the_same_captions(model: DenseCaptioner, tmp_path: P
     assert captions.duration == pytest.approx(2.0)
     assert captions.model == "tiny"
     assert len(captions) == 3
+
+
+@pytest.mark.parametrize("kind", ["folder", "shard"])
+@pytest.mark.parametrize("per_shot", ["never", "always"])
+def test_the_place_of_a_picture_is_told_where_others_are_left_out(
+    model: DenseCaptioner, tmp_path: Path, kind: str, per_shot: str
+) -> None:
+    """By its time, and by COCO's frame; `frame` counts those that were looked at."""
+    source = str(write_scenes(tmp_path / "film", [7, 5]))
+    if kind == "shard":
+        files = {f"a.{n}.png": (tmp_path / "film" / f"{n}.png").read_bytes() for n in range(12)}
+        source = f"{write_shard(tmp_path / 'shard.tar', files)}::a"
+    settings = {**FEW, "frames.per_shot": per_shot}
+    captions = model.caption(source, k=3, settings=settings)
+    looked_at = [2, 6, 10] if per_shot == "never" else [1, 3, 5, 7, 9, 11]
+    save(captions, tmp_path / "film.json")
+    save(captions, tmp_path / "film.coco.json")
+    told = json.loads((tmp_path / "film.json").read_text())["captions"]
+    seen = {(box["frame"], box["time"]) for caption in told for box in caption["boxes"]}
+    assert seen == set(enumerate(looked_at))
+    images = json.loads((tmp_path / "film.coco.json").read_text())["images"]
+    assert [image["frame_id"] for image in images] == looked_at
 
 
 def test_stages_are_reported_in_order(model: DenseCaptioner, tmp_path: Path) -> None:

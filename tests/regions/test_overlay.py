@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from tests.data.made_clips import write_video
+from tests.export.made_captions import boxes
 
 from densevidcap.data.clip import open_clip
 from densevidcap.data.sampling import Sampling
@@ -55,6 +57,24 @@ def test_boxes_move_evenly_inside_the_frame(regions: list[int], time: float) -> 
     for edge in ("left", "top", "right", "bottom"):
         known = [getattr(each, edge) for each in sequence.boxes]
         assert getattr(box, edge) == pytest.approx(np.interp(time, sequence.times, known))
+
+
+@given(st.lists(boxes(), min_size=1, max_size=5), st.floats(-1, 7))
+def test_boxes_of_any_shape_move_and_grow_evenly(fitted: list[Box], time: float) -> None:
+    """Also where they are so thin that rounding would leave nothing of them."""
+    sequence = replace(make_sequence([5] * len(fitted)).sequence, fitted=tuple(fitted))
+    box = box_at(sequence, time)
+    for edge in ("left", "top", "right", "bottom"):
+        known = [getattr(each, edge) for each in fitted]
+        assert getattr(box, edge) == pytest.approx(np.interp(time, sequence.times, known))
+
+
+@pytest.mark.parametrize("edge", [0.0, 0.3, float(np.nextafter(1, 0))])
+def test_a_box_as_thin_as_numbers_stays_one(edge: float) -> None:
+    thin = Box(edge, 0, float(np.nextafter(edge, 1)), 5e-324)
+    sequence = replace(make_sequence([5, 6]).sequence, fitted=(thin, thin))
+    for time in np.linspace(0.5, 1.5, 99):
+        assert box_at(sequence, float(time)).left == pytest.approx(edge)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 12])

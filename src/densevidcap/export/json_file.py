@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-VERSION = 1
-"""Raised when a reader of older files would misunderstand newer ones."""
+VERSION = 2
+"""Raised when a reader of older files would misunderstand newer ones. Those of 1 are read too: the
+boxes of their captions follow from region and grid, and not from what they have as edges."""
 SCHEMA = Path(__file__).with_name("schema.json")
 UNSOUND = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What `from_dict` raises for content of another kind."""
@@ -32,12 +33,9 @@ def read_captions(path: Path) -> DenseCaptions:
     """What `render_json` wrote."""
     content = read_json(path, file_names=True)
     try:
-        if content["version"] != VERSION:
-            raise CorpusError(
-                f"{path}: version {content['version']} of the format, but this reads {VERSION};"
-                " update densevidcap or caption the clip again"
-            )
         return from_dict(content)
+    except CorpusError as error:
+        raise CorpusError(f"{path}: {error}") from None
     except UNSOUND as error:
         raise CorpusError(
             f"{path}: not captions as densevidcap writes them ({error!r}); caption the clip again"
@@ -59,15 +57,24 @@ def to_dict(captions: DenseCaptions) -> dict[str, Any]:
 
 
 def from_dict(content: dict[str, Any]) -> DenseCaptions:
-    """What `to_dict` made; what is of another kind, by whichever hand, raises one of `UNSOUND`."""
+    """What `to_dict` made, of this version or an earlier one; a CorpusError for a later one.
+
+    What is of another kind, by whichever hand, raises one of `UNSOUND`.
+    """
     from densevidcap.types import DenseCaptions
 
+    version = _positive(_whole(content["version"]))
+    if version > VERSION:
+        raise CorpusError(
+            f"version {version!s:.40} of the format, but this reads those up to {VERSION};"
+            " update densevidcap or caption the clip again"
+        )
     return DenseCaptions(
         source=_text(content["source"]),
         duration=_positive(_number(content["duration"])),
         width=_positive(_whole(content["width"])),
         height=_positive(_whole(content["height"])),
-        captions=tuple(_caption_from_dict(caption) for caption in content["captions"]),
+        captions=tuple(_caption_from_dict(each, version) for each in content["captions"]),
         model=_text(content["model"]["name"]),
         model_version=_text(content["model"]["version"]),
         settings=dict(content.get("settings", {})),
@@ -101,7 +108,7 @@ def _caption_to_dict(caption: Caption) -> dict[str, Any]:
     }
 
 
-def _caption_from_dict(content: dict[str, Any]) -> Caption:
+def _caption_from_dict(content: dict[str, Any], version: int) -> Caption:
     from densevidcap.types import Caption, Grid, RegionSequence
 
     boxes = content["boxes"]
@@ -110,9 +117,10 @@ def _caption_from_dict(content: dict[str, Any]) -> Caption:
         frames=tuple(_whole(box["frame"]) for box in boxes),
         regions=tuple(_whole(box["region"]) for box in boxes),
         times=tuple(_number(box["time"]) for box in boxes),
+        fitted=tuple(_box_from_dict(box) for box in boxes) if version > 1 else None,
     )
     # Regions that the grid does not have are noticed here rather than by whoever draws them.
-    _ = sequence.boxes
+    _ = sequence.grid_boxes
     return Caption(
         text=_text(content["text"]),
         confidence=_number(content["confidence"]),
@@ -126,7 +134,7 @@ def _caption_from_dict(content: dict[str, Any]) -> Caption:
 
 
 def _evidence_from_dict(content: dict[str, Any]) -> Evidence:
-    from densevidcap.types import Box, Evidence
+    from densevidcap.types import Evidence
 
     box = content["box"]
     return Evidence(
@@ -135,8 +143,14 @@ def _evidence_from_dict(content: dict[str, Any]) -> Evidence:
         frame=_whole(box["frame"]),
         region=_whole(box["region"]),
         time=_number(box["time"]),
-        box=Box(*(_number(box[edge]) for edge in ("left", "top", "right", "bottom"))),
+        box=_box_from_dict(box),
     )
+
+
+def _box_from_dict(content: dict[str, Any]) -> Box:
+    from densevidcap.types import Box
+
+    return Box(*(_number(content[edge]) for edge in ("left", "top", "right", "bottom")))
 
 
 def _text(value: object) -> str:

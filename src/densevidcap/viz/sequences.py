@@ -29,9 +29,11 @@ NESTED = 0.7
 def box_at(sequence: RegionSequence, time: float) -> Box:
     """Where a sequence is at any time, in even passage between the frames that were looked at."""
     edges = np.array([(box.left, box.top, box.right, box.bottom) for box in sequence.boxes])
-    # Rounding may carry an edge past the frame's.
-    passing = np.clip(lerp(np.array(sequence.times), edges, time), 0, 1)
-    return Box(*passing.tolist())
+    passing = lerp(np.array(sequence.times), edges, time)
+    # Rounding may carry an edge past the frame's, and the edges of a thin box onto each other.
+    near = np.clip(passing[:2], 0, np.nextafter(1, 0))
+    far = np.clip(passing[2:], np.nextafter(near, 1), 1)
+    return Box(*near.tolist(), *far.tolist())
 
 
 def draw_boxes(picture: Image.Image, boxes: Sequence[Box]) -> None:
