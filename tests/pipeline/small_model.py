@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from densevidcap.decoding.mbr import Phrases
 from densevidcap.model_folder import MEANING, PHRASES
 from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork
-from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
 from densevidcap.types import Candidates, Grid
 
 TAGS = {"dog": "NOUN", "cat": "NOUN", "man": "NOUN", "running": "VERB", "guitar": "NOUN"}
@@ -62,14 +61,11 @@ def make_segment(
     sequences: int = 3,
     start: float = 0.0,
     sentences: int = 5,
-    fitted: bool = False,
+    close: bool = False,
 ) -> Segment:
-    """A second a frame; fitted boxes are of any shape, but for the grid's own of the first."""
+    """A second a frame; with a close-up where boxes are to be fitted."""
     random = np.random.default_rng(seed)
     said = tuple(SENTENCES[:sentences])
-    paths = random.integers(len(GRID), size=(sequences, frames))
-    boxes = random.uniform([0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1], (sequences, frames, 4))
-    boxes[0] = [astuple(GRID.box(region)) for region in paths[0].tolist()]
     return Segment(
         start=start,
         end=start + frames,
@@ -77,9 +73,19 @@ def make_segment(
         times=np.arange(frames, dtype=np.float64) + start + 0.5,
         words=tuple(TAGS),
         probabilities=random.random((frames, len(GRID), len(TAGS))).astype(np.float16),
-        paths=paths,
+        paths=random.integers(len(GRID), size=(sequences, frames)),
         candidates=make_candidates(said, sequences, random),
-        fitted=boxes if fitted else None,
+        close_up=make_close_up(frames, random) if close else None,
+    )
+
+
+def make_close_up(frames: int, random: np.random.Generator) -> CloseUp:
+    grid = Grid(GRID.map_rows, GRID.map_columns, 1, 1)
+    return CloseUp(
+        grid,
+        tuple(TAGS),
+        random.random((frames, len(grid), len(TAGS))).astype(np.float16),
+        random.normal(size=(frames, grid.map_rows, grid.map_columns, 3)).astype(np.float16),
     )
 
 

@@ -15,7 +15,7 @@ from tests.pipeline.small_model import make_analysis, make_segment
 
 from densevidcap.config import ModelConfig
 from densevidcap.errors import CorpusError
-from densevidcap.pipeline.analysis import ARRAYS, FILE, Analysis, stack_fitted
+from densevidcap.pipeline.analysis import ARRAYS, CLOSE_ARRAYS, FILE, Analysis
 from densevidcap.pipeline.captions import choose_captions
 
 
@@ -24,18 +24,13 @@ from densevidcap.pipeline.captions import choose_captions
     seed=st.integers(0, 1000),
     shots=st.integers(1, 3),
     frames=st.integers(1, 5),
-    fitted=st.lists(st.booleans(), min_size=3, max_size=3),
+    close=st.booleans(),
 )
 def test_nothing_changes_on_the_way(
-    tmp_path_factory: pytest.TempPathFactory,
-    seed: int,
-    shots: int,
-    frames: int,
-    fitted: list[bool],
+    tmp_path_factory: pytest.TempPathFactory, seed: int, shots: int, frames: int, close: bool
 ) -> None:
     segments = [
-        make_segment(seed + n, frames, start=float(frames * n), fitted=fitted[n])
-        for n in range(shots)
+        make_segment(seed + n, frames, start=float(frames * n), close=close) for n in range(shots)
     ]
     settings = {"decoding.samples": 3, "regions.terms": {"informativeness": 1.0}}
     config = ModelConfig().override(settings)
@@ -51,11 +46,18 @@ def test_nothing_changes_on_the_way(
             expected = getattr(given_one, name)
             np.testing.assert_array_equal(getattr(found, name), expected, strict=True)
         for field in fields(one):
-            if field.name in ARRAYS or (field.name == "fitted" and other.fitted is not None):
+            if field.name in ARRAYS:
                 kept, expected = getattr(one, field.name), getattr(other, field.name)
                 np.testing.assert_array_equal(kept, expected, strict=True)
-            elif field.name != "candidates":
+            elif field.name not in ("candidates", "close_up"):
                 assert getattr(one, field.name) == getattr(other, field.name)
+        assert (one.close_up is not None) == (other.close_up is not None) == close
+        if one.close_up is not None and other.close_up is not None:
+            assert one.close_up.grid == other.close_up.grid
+            assert one.close_up.words == other.close_up.words
+            for name in CLOSE_ARRAYS:
+                kept, expected = getattr(one.close_up, name), getattr(other.close_up, name)
+                np.testing.assert_array_equal(kept, expected, strict=True)
     assert choose_captions(read) == choose_captions(analysis)
 
 
@@ -109,24 +111,3 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         replace(segment, candidates=fewer)
     with pytest.raises(ValueError, match="regions"):
         replace(segment, paths=segment.paths + 100)
-    fitted = make_segment(fitted=True).fitted
-    assert fitted is not None
-    with pytest.raises(ValueError, match=r"fitted must be \(3, 4, 4\)"):
-        replace(segment, fitted=fitted[:, 1:])
-    for strange in (np.nan, -0.1, 1.1):
-        spoilt = fitted.copy()
-        spoilt[2, 3, 0] = strange
-        with pytest.raises(ValueError, match="not a box"):
-            replace(segment, fitted=spoilt)
-
-
-def test_boxes_of_sequences_are_stacked_as_they_are_given_back() -> None:
-    for segment in (make_segment(), make_segment(fitted=True)):
-        sequences = [segment.sequence(number) for number in range(3)]
-        assert sequences[0].fitted is None
-        stacked = stack_fitted(sequences)
-        assert (stacked is None) == (segment.fitted is None)
-        again = replace(segment, fitted=stacked)
-        assert [again.sequence(number) for number in range(3)] == sequences
-    assert sequences[1].fitted is not None
-    assert stack_fitted(sequences[:1]) is None

@@ -79,7 +79,7 @@ def _look_for(word: str, sequence: RegionSequence, segment: Segment) -> Evidence
         frame=sequence.frames[best],
         region=sequence.regions[best],
         time=sequence.times[best],
-        box=sequence.boxes[best],
+        box=sequence.grid_boxes[best],
     )
 
 
@@ -136,20 +136,14 @@ def _describe(segment: Segment, looked_at: int, config: ModelConfig) -> Iterator
         least = config.confidence.evidence
         evidence, unsupported = find_evidence(sentence, whole, segment, least)
         first, last = find_span(sentence, whole, evidence, segment, config.confidence)
-        fitted = fit_sequence(sentence, whole, segment, config.boxes).fitted
+        fitted = fit_sequence(sentence, whole, segment, config.boxes)
         yield Caption(
             text=sentence,
             confidence=float(candidates.confidence[index]),
             log_probability=float(candidates.likelihoods[index, tie]),
             start=float(edges[first]),
             end=float(edges[last + 1]),
-            sequence=RegionSequence(
-                whole.grid,
-                tuple(range(looked_at + first, looked_at + last + 1)),
-                whole.regions[first : last + 1],
-                whole.times[first : last + 1],
-                None if fitted is None else fitted[first : last + 1],
-            ),
+            sequence=fitted.select(range(first, last + 1), looked_at + first),
             evidence=tuple(replace(each, frame=looked_at + each.frame) for each in evidence),
             unsupported=unsupported,
         )
