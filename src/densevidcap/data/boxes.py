@@ -59,7 +59,7 @@ class Case:
     name: str
     """Of the class."""
     words: tuple[str, ...]
-    """Any of which means the class, as the clip's captions say it."""
+    """Any of which means the class, as the clip's captions say it; none of a sentence's box."""
     things: BoxArray
     """(M, 4), at least one."""
 

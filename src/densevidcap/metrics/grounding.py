@@ -8,19 +8,23 @@ that is worth is told by answers that look at nothing, beside it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
 
-from densevidcap.data.boxes import BoxArray, Case, measure_areas
+from densevidcap.data.boxes import BoxArray, BoxFile, Case, measure_areas
+from densevidcap.errors import CorpusError
 from densevidcap.metrics.bootstrap import Interval, bootstrap_mean
+from densevidcap.types import Box, Caption
 
 Values = npt.NDArray[np.float64]
 
 GOOD = 0.5
 """IoU from which a box counts as found."""
+SEEN = 0.4
+"""Score from which a detector's boxes count for sentences."""
 SMALL = 0.25
 """Share of the frame below which a case's things are small."""
 PERSON = "person"
@@ -130,7 +134,7 @@ def measure_grounding(
             for point, box, of_case in zip(points[:, None], boxes[:, None], things, strict=True)
         ],
         "frame centre": [_judge(centre, None, of_case) for of_case in things],
-        "best constant box": [_judge(find_centres(middle), middle, each) for each in things],
+        "constant box": [_judge(find_centres(middle), middle, each) for each in things],
         "random point": [np.array([cover(of_case), np.nan, np.nan]) for of_case in things],
         "random region": [
             _judge(find_centres(each), each, of_case)
@@ -181,3 +185,56 @@ def measure_steadiness(boxes: BoxArray) -> float | None:
     if len(boxes) < 2:
         return None
     return float(find_ious(boxes[:-1], boxes[1:]).mean())
+
+
+@dataclass(frozen=True)
+class SentenceGrounding:
+    """Of the boxes that clips' sentences came with."""
+
+    found: Grounding
+    """A case is a sentence, a class that it names, and a frame of it in which that is seen."""
+    boxes: float
+    """Of a clip, on average."""
+    different: float
+    """Those of them that are no repetition of another."""
+    steadiness: float | None
+    """IoU of a sentence's boxes in neighbouring frames; None if all are of one frame."""
+
+
+def ground_sentences(said: Mapping[str, Sequence[Caption]], truth: BoxFile) -> SentenceGrounding:
+    """Each clip's sentences against boxes of the things that they name."""
+    cases, boxes, regions = [], [], []
+    counts, different, steady = [], [], []
+    for clip, captions in said.items():
+        of_sentences = [_as_array(caption.boxes) for caption in captions]
+        for caption, own in zip(captions, of_sentences, strict=True):
+            grid = caption.sequence.grid
+            choice = _as_array(grid.box(region) for region in range(len(grid)))
+            for name in truth.find_classes(caption.text):
+                for time, box in zip(caption.sequence.times, own, strict=True):
+                    frame = round(time * truth.frame_rate)
+                    things = truth.find_things(clip, frame, name, SEEN)
+                    if len(things):
+                        cases.append(Case(clip, frame, name, (), things))
+                        boxes.append(box)
+                        regions.append(choice)
+        counts.append(sum(map(len, of_sentences)))
+        different.append(count_different(of_sentences))
+        steady += [measure_steadiness(own) for own in of_sentences]
+    if not cases:
+        raise CorpusError(
+            f"{truth.path}: no sentence names a thing that it has in a frame of the same clip; "
+            "check that clips are called the same, and 'words' and 'frame_rate'"
+        )
+    together = np.stack(boxes)
+    known = [each for each in steady if each is not None]
+    return SentenceGrounding(
+        measure_grounding(cases, find_centres(together), together, regions, "sentences"),
+        float(np.mean(counts)),
+        float(np.mean(different)),
+        float(np.mean(known)) if known else None,
+    )
+
+
+def _as_array(boxes: Iterable[Box]) -> BoxArray:
+    return np.array([astuple(box) for box in boxes])
