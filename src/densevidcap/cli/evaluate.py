@@ -1,11 +1,11 @@
-"""`densevidcap evaluate`: how good the sentences of a prediction file are."""
+"""`densevidcap evaluate`: how good sentences are, and whether they are where their things are."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from densevidcap.data.lsa import LatentSpace
+    from densevidcap.metrics.bootstrap import Interval
     from densevidcap.metrics.captions import CaptionScores
     from densevidcap.metrics.dense import DenseScores
+    from densevidcap.metrics.grounding import SentenceGrounding
     from densevidcap.metrics.report import DenseReport
+    from densevidcap.metrics.sentence_files import SentenceFile
+    from densevidcap.types import Caption
 
 
 @click.command("evaluate")
@@ -29,13 +33,13 @@ if TYPE_CHECKING:
     "--predictions",
     type=click.Path(path_type=Path),
     required=True,
-    help='{"video": ["best sentence", "next", ...]} or a COCO results list.',
+    help='{"video": ["best sentence", "next", ...]}, a COCO results list, or what `densevidcap '
+    "caption --format json` wrote: the folder, or a file of it.",
 )
 @click.option(
     "--references",
     type=click.Path(path_type=Path),
-    required=True,
-    help="A manifest (.jsonl), MSR-VTT's JSON or the form of predictions.",
+    help="A manifest (.jsonl), MSR-VTT's JSON or the form of predictions. Needed but for --boxes.",
 )
 @click.option("--split", help="Only the references of this split.  [default: all]")
 @click.option(
@@ -43,13 +47,21 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Adds the dense report, whose latent space is learned from this file's split 'train'.",
 )
+@click.option(
+    "--boxes",
+    type=click.Path(path_type=Path),
+    help="Adds whether sentences' boxes are on the things that they name: this file has those.",
+)
+@click.option("-k", type=click.IntRange(1), help="Only a clip's first k sentences.  [default: all]")
 @click.option("--out", type=click.Path(path_type=Path), help="Write all scores as JSON.")
 @OVERWRITE
 def command(
     predictions: Path,
-    references: Path,
+    references: Path | None,
     split: str | None,
     train_captions: Path | None,
+    boxes: Path | None,
+    k: int | None,
     out: Path | None,
     overwrite: bool,
 ) -> None:
@@ -57,21 +69,86 @@ def command(
 
     Each video's first sentence is scored. With --train-captions, also its
     sentences together: averaged precision of the top 5 and 10 beside the
-    oracle's ranking, how different they are, and what that is worth.
+    oracle's ranking, how different they are, and what that is worth. With
+    --boxes, whether each sentence is where the things are that it names.
     """
+    if references is None and (boxes is None or train_captions is not None):
+        raise click.UsageError("Missing option '--references'.")
+    if out is not None:
+        inputs = Inputs(files=[predictions, references, train_captions, boxes])
+        check_outputs([out], inputs, overwrite)
+    said, predicted = _read_sentences(predictions, k)
+    grounding = None if boxes is None else _ground(predictions, said, boxes)
+    scores: dict[str, object] = {}
+    if references is not None:
+        scores = _score_sentences(predicted, references, split, train_captions)
+    if grounding is not None:
+        _print_grounding(grounding)
+        scores["grounding"] = asdict(grounding)
+    if out is not None:
+        _write(out, scores)
+
+
+def _read_sentences(path: Path, k: int | None) -> tuple[dict[str, Sequence[Caption]], SentenceFile]:
+    """A clip's first k captions, none if there are only sentences; and the sentences."""
+    from densevidcap.metrics.sentence_files import check_sentences, read_predictions
+
+    said = {clip: captions[:k] for clip, captions in _read_results(path).items()}
+    if said:
+        texts = {clip: [each.text for each in captions] for clip, captions in said.items()}
+        return said, check_sentences(path, texts)
+    read = read_predictions(path)
+    if read.faults:
+        return {}, read
+    return {}, replace(read, sentences={clip: s[:k] for clip, s in read.sentences.items()})
+
+
+def _read_results(path: Path) -> dict[str, Sequence[Caption]]:
+    """The captions of each clip, if it is a folder of results or one of them."""
+    from densevidcap.data.text_files import read_json
+    from densevidcap.errors import CorpusError
+    from densevidcap.export.json_file import read_captions
+
+    files = [path]
+    if path.is_dir():
+        files = sorted(path.glob("*.json"))
+        if not files:
+            raise CorpusError(
+                f"{path}: no results in it; write them with: densevidcap caption CLIP "
+                "--format json --out FOLDER"
+            )
+    else:
+        content = read_json(path, file_names=True)
+        if not (isinstance(content, dict) and {"version", "captions"} <= content.keys()):
+            return {}
+    return {file.stem: read_captions(file).captions for file in files}
+
+
+def _ground(
+    predictions: Path, said: Mapping[str, Sequence[Caption]], boxes: Path
+) -> SentenceGrounding:
+    from densevidcap.data.boxes import read_boxes
+    from densevidcap.errors import CorpusError
+    from densevidcap.metrics.grounding import ground_sentences
+
+    if not said:
+        raise CorpusError(
+            f"{predictions}: has sentences without boxes; give the folder that "
+            "`densevidcap caption CLIP --format json --out FOLDER` writes"
+        )
+    return ground_sentences(said, read_boxes(boxes))
+
+
+def _score_sentences(
+    predicted: SentenceFile, references: Path, split: str | None, train_captions: Path | None
+) -> dict[str, object]:
+    """Print the captions' scores, and give them for JSON."""
     from densevidcap.cli.console import Console
     from densevidcap.metrics.captions import describe_evaluator
     from densevidcap.metrics.report import evaluate
-    from densevidcap.metrics.sentence_files import (
-        compare_videos,
-        read_predictions,
-        read_references,
-    )
+    from densevidcap.metrics.sentence_files import compare_videos, read_references
 
-    if out is not None:
-        inputs = Inputs(files=[predictions, references, train_captions])
-        check_outputs([out], inputs, overwrite)
-    predicted, known = read_predictions(predictions), read_references(references, split)
+    known = read_references(references, split)
     if faults := [*predicted.faults, *known.faults, *compare_videos(predicted, known)]:
         for fault in faults:
             echo(f"densevidcap: {fault}", err=True)
@@ -88,15 +165,11 @@ def command(
             f"At an equal CIDEr the null curve reaches a D_div of {report.dense.null_diversity:.3f}"
         )
     echo("; ".join(f"{name} {value}" for name, value in evaluator.items()))
-    if out is not None:
-        _write(
-            out,
-            {
-                "evaluator": evaluator,
-                **asdict(report.first),
-                "dense": report.dense and asdict(report.dense),
-            },
-        )
+    return {
+        "evaluator": evaluator,
+        **asdict(report.first),
+        "dense": report.dense and asdict(report.dense),
+    }
 
 
 def _learn_space(path: Path) -> LatentSpace:
@@ -164,6 +237,36 @@ def _tabulate_density(report: DenseReport) -> Table:
     if report.human is not None:
         add("human", report.human)
     return table
+
+
+def _print_grounding(grounding: SentenceGrounding) -> None:
+    from densevidcap.cli.console import Console
+
+    found = grounding.found
+    table = _make_table(
+        "Boxes on the things that sentences name, in %, with 95% intervals over clips",
+        *("cases", "centre on it", "IoU", "IoU >= .5"),
+    )
+    for name, group in found.groups.items():
+        for number, (who, scores) in enumerate(group.scores.items()):
+            title, cases = ("  " + who, "") if number else (f"{name}: {who}", f"{group.cases:,}")
+            figures = (scores.pointing, scores.iou, scores.good)
+            table.add_row(title, cases, *map(_show_interval, figures))
+        table.add_section()
+    Console().print(table)
+    steady = grounding.steadiness
+    neighbours = "" if steady is None else f"; IoU of neighbouring frames' boxes {steady:.3f}"
+    edges = ", ".join(f"{edge:g}" for edge in found.constant)
+    echo(
+        f"{grounding.different:.1f} different boxes of {grounding.boxes:.1f} a clip{neighbours}\n"
+        f"The best constant box, ({edges}), was found on these cases"
+    )
+
+
+def _show_interval(interval: Interval | None) -> str:
+    if interval is None:
+        return ""
+    return f"{_percent(interval.mean)} ({100 * interval.low:.0f}-{100 * interval.high:.0f})"
 
 
 def _make_table(title: str, *headings: str) -> Table:

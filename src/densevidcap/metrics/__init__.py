@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from densevidcap.metrics.bootstrap import Difference, bootstrap_difference
+from densevidcap.metrics.bootstrap import Interval, bootstrap_difference, bootstrap_mean
 from densevidcap.metrics.captions import (
     METRICS,
     CaptionScorer,
@@ -16,8 +16,9 @@ __all__ = [
     "METRICS",
     "CaptionScorer",
     "CaptionScores",
-    "Difference",
+    "Interval",
     "bootstrap_difference",
+    "bootstrap_mean",
     "describe_evaluator",
     "score_captions",
     "score_many",

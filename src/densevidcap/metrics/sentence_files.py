@@ -31,6 +31,11 @@ def read_predictions(path: Path) -> SentenceFile:
     return _check(path, _read_rows(path))
 
 
+def check_sentences(path: Path, said: Mapping[str, Sequence[str]]) -> SentenceFile:
+    """The same of sentences that were read from elsewhere."""
+    return _check(path, [(video, list(sentences)) for video, sentences in said.items()])
+
+
 def read_references(path: Path, split: str | None = None) -> SentenceFile:
     """A manifest (.jsonl), MSR-VTT's JSON or `{video: [sentence, ...]}`, which has no splits."""
     if ".jsonl" in path.suffixes:

@@ -9,19 +9,20 @@ from typing import Literal
 from densevidcap.config import build_section, read_toml
 from densevidcap.errors import ModelError
 
-Kind = Literal["single", "dense", "diversity", "loss"]
+Kind = Literal["single", "dense", "diversity", "loss", "grounding"]
 Known = Literal["nothing", "predicted", "given"]
 """What a captioner is told of a clip's category."""
 
 DEFINITIONS = Path(__file__).parent / "definitions"
-"""Those of the paper's tables and figures."""
+"""Those of the paper's tables and figures, and of grounding."""
 
 
 @dataclass(frozen=True)
 class About:
     title: str
     kind: Kind
-    """One sentence a clip, several, how these differ, or how fast words are learned."""
+    """One sentence a clip, several, how these differ, how fast words are learned, or where they
+    point."""
     split: str = "validate"
     """Of the clips that are measured."""
     baseline: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,20 @@ class Paths:
     """A whole model: words, sentences, evaluator."""
     cache: Path
     out: Path
+    boxes: Path | None = None
+    """Of things in the clips' frames, for grounding."""
+
+
+def choose_measured(records: Iterable[ClipRecord], data: Path, split: str) -> list[ClipRecord]:
+    """Those of the split, by either of its names, that have captions."""
+    measured = HELD_OUT if split in HELD_OUT else (split,)
+    clips = [record for record in records if record.split in measured and record.captions]
+    if not clips:
+        raise CorpusError(
+            f"{data}: no clip of split '{split}' has captions; "
+            "prepare a manifest of a corpus that has them"
+        )
+    return clips
 
 
 class Runner:
@@ -47,14 +61,8 @@ class Runner:
         self.paths, self.split, self.progress = paths, split, progress
         self._left_out: dict[str, str] = {}
         records = [record for record in read_manifest(paths.data) if record.captions]
-        measured = HELD_OUT if split in HELD_OUT else (split,)
         self.trained = [record for record in records if record.split == "train"]
-        clips = [record for record in records if record.split in measured]
-        if not clips:
-            raise CorpusError(
-                f"{paths.data}: no clip of split '{split}' has captions; "
-                "prepare a manifest of a corpus that has them"
-            )
+        clips = choose_measured(records, paths.data, split)
         config = read_model_config(paths.model / "sentences")
         features = self._read(clips, LexicalFCN.load(self.find_words()), config)
         self.clips = [record for record in clips if record.id in features]
