@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from densevidcap.config import BoxesConfig
 from densevidcap.regions.boxes import (
-    find_strength,
     fit_boxes,
     list_boxes,
     measure_overlap,

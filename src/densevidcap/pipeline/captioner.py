@@ -56,7 +56,15 @@ KEYWORDS = {
     "per_shot": "frames.per_shot",
 }
 """Short names of settings that are often changed."""
-FREE = ("frames", "regions", "boxes", "decoding", "selection", "confidence", "captioner.most_frames")
+FREE = (
+    "frames",
+    "regions",
+    "boxes",
+    "decoding",
+    "selection",
+    "confidence",
+    "captioner.most_frames",
+)
 """What can be set anew for a clip; all else was fixed in training."""
 
 

@@ -14,7 +14,7 @@ from densevidcap.config import BoxesConfig, ConfidenceConfig, ModelConfig
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.decoding.select import choose
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.regions.boxes import find_cuts, find_strength, fit_boxes, spread_windows
+from densevidcap.regions.boxes import fit_to_words
 from densevidcap.regions.search import find_best_run
 from densevidcap.types import (
     Caption,
@@ -92,13 +92,9 @@ def fit_sequence(
     known = [each for each in maps if each is not None]
     if close is None or config.fit == "grid" or not known:
         return sequence
-    evidence = spread_windows(np.sum(known, axis=0), close.grid)
     patches = close.patches.astype(np.float32)
-    own = np.zeros((len(evidence), len(sequence.grid)), np.float32)
-    own[np.arange(len(own)), list(sequence.regions)] = 1
-    path = (spread_windows(own, sequence.grid) > 0).astype(np.float32)
-    strength = find_strength(evidence, patches, path, config)
-    return replace(sequence, fitted=fit_boxes(strength, config, find_cuts(patches)))
+    boxes = fit_to_words(np.sum(known, axis=0), close.grid, patches, config, sequence)
+    return replace(sequence, fitted=boxes)
 
 
 def choose_captions(

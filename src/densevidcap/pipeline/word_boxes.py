@@ -1,30 +1,34 @@
-"""Where in a frame a model sees a word: its map, the point that it makes, and its box."""
+"""Where in its frames a clip shows a word: the point, and the box round the thing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from densevidcap.config import BoxesConfig
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.types import Box, FloatArray, Frames, Grid
+from densevidcap.regions.boxes import fit_to_words
+from densevidcap.types import Box, FrameGrid
 
 
-def map_words(model: LexicalFCN, frames: Frames, words: Sequence[str]) -> FloatArray:
-    """(T, rows, columns): the largest probability of any of the words, on the model's regions.
+class WordPlace(NamedTuple):
+    point: tuple[float, float]
+    """(x, y) of the middle of the window that shows it best, in fractions of the frame."""
+    box: Box
 
-    The model knows at least one of the words.
-    """
+
+def place_words(
+    model: LexicalFCN, seen: FrameGrid, words: Sequence[str], config: BoxesConfig
+) -> list[WordPlace]:
+    """For each frame, where any of these words is; the model knows at least one of them."""
     index = model.lexicon.index
     known = [index[word] for word in words if word in index]
-    seen = model.read(frames)
-    strongest: FloatArray = seen.probabilities[:, :, known].max(axis=2)
-    return strongest.reshape(len(frames), seen.grid.rows, seen.grid.columns)
-
-
-def find_word_point(word_map: FloatArray, grid: Grid) -> tuple[float, float]:
-    """(x, y) of the strongest region's middle, from a frame's (rows, columns)."""
-    return grid.centre(int(word_map.argmax()))
-
-
-def find_word_box(word_map: FloatArray, grid: Grid) -> Box:
-    """The strongest region, from a frame's (rows, columns)."""
-    return grid.box(int(word_map.argmax()))
+    if config.fit == "grid" or seen.patches is None:
+        strongest = seen.probabilities[:, :, known].max(axis=2).argmax(axis=1).tolist()
+        return [WordPlace(seen.grid.centre(each), seen.grid.box(each)) for each in strongest]
+    maps = model.map_words(seen, known, config.window)
+    shown = maps.probabilities.max(axis=2)
+    boxes = fit_to_words(shown, maps.grid, seen.patches, config)
+    strongest = shown.argmax(axis=1).tolist()
+    places = zip(strongest, boxes, strict=True)
+    return [WordPlace(maps.grid.centre(window), box) for window, box in places]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densevidcap.config import BoxesConfig
-from densevidcap.types import Box, FloatArray, Grid
+from densevidcap.types import Box, FloatArray, Grid, RegionSequence
 
 Edges = npt.NDArray[np.intp]
 """(N, 4): left, top, right, bottom, counted in patches."""
@@ -47,6 +47,27 @@ def spread_windows(values: FloatArray, grid: Grid) -> FloatArray:
         total[:, within[0], within[1]] += values[:, region, None, None]
         covered[within] += 1
     return total / np.maximum(covered, 1)
+
+
+def fit_to_words(
+    shown: FloatArray,
+    windows: Grid,
+    patches: FloatArray,
+    config: BoxesConfig,
+    sequence: RegionSequence | None = None,
+) -> tuple[Box, ...]:
+    """One box for each frame, from how strongly its windows show words (T, R).
+
+    With a region-sequence, what is in its regions is meant before the same elsewhere.
+    """
+    path = np.zeros(patches.shape[:3], np.float32)
+    if sequence is not None:
+        for frame, box in zip(path, sequence.grid_boxes, strict=True):
+            rows, columns = frame.shape
+            down = slice(round(box.top * rows), round(box.bottom * rows))
+            frame[down, round(box.left * columns) : round(box.right * columns)] = 1
+    strength = find_strength(spread_windows(shown, windows), patches, path, config)
+    return fit_boxes(strength, config, find_cuts(patches))
 
 
 def find_strength(

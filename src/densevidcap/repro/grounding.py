@@ -8,14 +8,16 @@ from itertools import groupby
 
 import numpy as np
 
+from densevidcap.config import BoxesConfig
 from densevidcap.data.boxes import Case, read_boxes, read_cases
 from densevidcap.data.clip import open_clip
 from densevidcap.data.failures import naming
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.errors import ClipError, CorpusError, ModelError
 from densevidcap.metrics.grounding import Grounding, measure_grounding
+from densevidcap.model_folder import read_model_config
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.pipeline.word_boxes import find_word_box, find_word_point, map_words
+from densevidcap.pipeline.word_boxes import place_words
 from densevidcap.progress import Progress
 from densevidcap.repro.definition import Experiment
 from densevidcap.repro.results import Line, Outcome, Table
@@ -38,7 +40,8 @@ def compare_grounding(
     clips = {record.id: record for record in records}
     model = LexicalFCN.load(paths.model / "words")
     cases = _choose_cases(_find_cases(paths, clips), paths, clips, model, progress)
-    answers = [*_point(model, cases, clips, progress)]
+    boxes = read_model_config(paths.model).boxes
+    answers = [*_point(model, boxes, cases, clips, progress)]
     if not answers:
         raise CorpusError(f"{paths.data}: none of its clips can be read, as told above")
     grid = model.encoder.grid
@@ -94,12 +97,12 @@ def _choose_cases(
 
 def _point(
     model: LexicalFCN,
+    boxes: BoxesConfig,
     cases: Sequence[Case],
     clips: Mapping[str, ClipRecord],
     progress: Progress,
 ) -> Iterator[Answer]:
     """Clip by clip; one that cannot be read is named and left out."""
-    grid = model.encoder.grid
     advance = progress.count("pointing", len({case.clip for case in cases}))
     for clip, grouped in groupby(cases, lambda case: case.clip):
         of_clip = [*grouped]
@@ -108,9 +111,9 @@ def _point(
                 images = _read_frames(model, clips[clip], {case.frame for case in of_clip})
                 for case in of_clip:
                     if case.frame in images:
-                        frames = Frames(images[case.frame][None], np.zeros(1))
-                        (word_map,) = map_words(model, frames, case.words)
-                        yield case, find_word_point(word_map, grid), find_word_box(word_map, grid)
+                        seen = model.read(Frames(images[case.frame][None], np.zeros(1)))
+                        (place,) = place_words(model, seen, case.words, boxes)
+                        yield case, place.point, place.box
         except ClipError as error:
             progress.say(f"left out {clip}: {error}")
         advance()
