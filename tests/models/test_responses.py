@@ -34,7 +34,8 @@ def make_map(responses: FloatArray, times: list[float]) -> ResponseMap:
     frame, region = divmod(int(responses.argmax()), len(GRID))
     peak = float(responses[frame, region])
     shown = ShownWord("dog", "NOUN", 0.9, peak, frame, region, times[frame], GRID.box(region))
-    return ResponseMap(shown, GRID, np.array(times), responses)
+    boxes = tuple(GRID.box(int(region)) for region in responses.argmax(axis=1))
+    return ResponseMap(shown, GRID, np.array(times), responses, boxes)
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def warmth(image: UInt8Array) -> FloatArray:
 
 def test_heat_and_outline_are_where_the_word_is(response: ResponseMap) -> None:
     grey = np.full((200, 200, 3), 128, dtype=np.uint8)
-    first, last = (np.asarray(response.paint(grey, response.responses[n])) for n in (0, 2))
+    first, last = (np.asarray(response.paint(grey, time)) for time in (0.5, 2.5))
     assert warmth(first)[40, 40] > 50 > warmth(first)[160, 160]
     assert warmth(last)[160, 160] > 50 > warmth(last)[40, 40]
     assert (last[150:170, 121] > 200).all()  # the left edge of the last region's box

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,15 +41,19 @@ def test_every_box_is_listed_once() -> None:
     boxes = list_boxes(2, 3)
     assert len(boxes) == 3 * 6
     assert len({tuple(box) for box in boxes.tolist()}) == len(boxes)
-    assert (boxes[:, 0] < boxes[:, 2]).all() and (boxes[:, 1] < boxes[:, 3]).all()
-    assert boxes[:, 2].max() == 3 and boxes[:, 3].max() == 2
+    assert (boxes[:, 0] < boxes[:, 2]).all()
+    assert (boxes[:, 1] < boxes[:, 3]).all()
+    assert boxes.max(axis=0).tolist() == [2, 1, 3, 2]
 
 
 @given(st.integers(0, 10**6))
 def test_a_box_is_worth_what_is_in_it(seed: int) -> None:
     strength = np.random.default_rng(seed).normal(size=(2, 4, 5)).astype(np.float32)
     boxes = list_boxes(4, 5)
-    expected = [[frame[t:b, l:r].sum() / 20 for l, t, r, b in boxes] for frame in strength]
+    expected = [
+        [frame[top:bottom, left:right].sum() / 20 for left, top, right, bottom in boxes]
+        for frame in strength
+    ]
     np.testing.assert_allclose(weigh_boxes(strength, boxes), expected, atol=1e-5)
 
 
@@ -86,9 +93,9 @@ def test_steadiness_gives_a_better_whole(seed: int, steadiness: float) -> None:
     def judge(boxes: tuple[Box, ...]) -> float:
         worth = 0.0
         for frame, box in zip(strength - 0.5, boxes, strict=True):
-            l, t, r, b = (round(4 * edge) for edge in (box.left, box.top, box.right, box.bottom))
-            worth += frame[t:b, l:r].sum() / 16
-        likeness = sum(one.iou(other) for one, other in zip(boxes, boxes[1:], strict=False))
+            left, top, right, bottom = (round(4 * edge) for edge in astuple(box))
+            worth += frame[top:bottom, left:right].sum() / 16
+        likeness = sum(one.iou(other) for one, other in pairwise(boxes))
         return float(worth + steadiness * likeness)
 
     steady = judge(fit_boxes(strength, BoxesConfig(level=0.5, steadiness=steadiness)))

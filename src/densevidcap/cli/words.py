@@ -63,6 +63,7 @@ def command(
     from densevidcap.model_folder import find_model, read_model_config
     from densevidcap.models.shown_words import find_word, rank_words, show_word
     from densevidcap.models.word_detector import LexicalFCN
+    from densevidcap.pipeline.word_boxes import place_words
     from densevidcap.viz.responses import ResponseMap
 
     clip = open_clip(source)
@@ -87,7 +88,10 @@ def command(
     else:
         _print_table(words)
     for place, word, (sheet, video) in zip(places, words, drawings, strict=False):
-        _draw(ResponseMap.of(seen, place, word), clip, sampled, sheet, video)
+        maps = fcn.map_words(seen, [place], config.boxes.window)
+        boxes = tuple(each.box for each in place_words(fcn, seen, [word.word], config.boxes))
+        response = ResponseMap(word, maps.grid, seen.times, maps.probabilities[:, :, 0], boxes)
+        _draw(response, clip, sampled, sheet, video)
 
 
 def _as_json(word: ShownWord) -> dict[str, object]:

@@ -101,6 +101,13 @@ class Segment:
         regions, times = self.paths[number].tolist(), self.times.tolist()
         return RegionSequence(self.grid, (*range(len(times)),), (*regions,), (*times,))
 
+    def map_closely(self, word: str) -> tuple[Grid, FloatArray]:
+        """Windows, and P(word | window) (T, R): as small as is known, else the regions."""
+        closely = None if self.close_up is None else self.close_up.map(word)
+        if self.close_up is None or closely is None:
+            return self.grid, self.respond(word)
+        return self.close_up.grid, closely
+
     def respond(self, word: str) -> FloatArray:
         """(T, R): P(word | region); a KeyError for a word that was not kept."""
         if word not in self.words:

@@ -106,9 +106,9 @@ class HeatMap(BaseModel):
         # The colours and the smoothing of the pictures that `densevidcap words` draws.
         from densevidcap.viz.responses import colour, opacity, spread
 
-        responses = segment.respond(word)
+        grid, responses = segment.map_closely(word)
         peak = max(float(responses.max()), 1e-6)
-        strengths = np.concatenate([spread(each / peak, segment.grid, TILE) for each in responses])
+        strengths = np.concatenate([spread(each / peak, grid, TILE) for each in responses])
         layers = np.concatenate([colour(strengths), 255 * opacity(strengths)[..., None]], axis=-1)
         file = BytesIO()
         Image.fromarray(layers.astype(np.uint8), "RGBA").save(file, "PNG")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import astuple
 from functools import lru_cache
 
 import numpy as np
@@ -71,3 +73,12 @@ def lerp(times: TimeArray, values: FloatValues, time: float) -> FloatValues:
     span = times[after] - times[before]
     share = np.clip((time - times[before]) / span, 0, 1) if span > 0 else 0.0
     return np.asarray(values[before] * (1 - share) + values[after] * share)
+
+
+def lerp_box(times: TimeArray, boxes: Sequence[Box], time: float) -> Box:
+    """The box at any time, in even passage between the frames that were looked at."""
+    passing = lerp(times, np.array([astuple(box) for box in boxes]), time)
+    # Rounding may carry an edge past the frame's, and the edges of a thin box onto each other.
+    near = np.clip(passing[:2], 0, np.nextafter(1, 0))
+    far = np.clip(passing[2:], np.nextafter(near, 1), 1)
+    return Box(*near.tolist(), *far.tolist())

@@ -15,8 +15,8 @@ from PIL import Image, ImageDraw
 
 from densevidcap.data.clip import Clip, Size
 from densevidcap.models.shown_words import ShownWord, noisy_or_frames
-from densevidcap.types import FloatArray, FrameGrid, Frames, Grid, TimeArray, UInt8Array
-from densevidcap.viz.canvas import choose_evenly, fit, lerp, letter, outline
+from densevidcap.types import Box, FloatArray, Frames, Grid, TimeArray, UInt8Array
+from densevidcap.viz.canvas import choose_evenly, fit, lerp, lerp_box, letter, outline
 from densevidcap.viz.colours import FAINT, INK, PAPER, RGB, RIM, mix
 from densevidcap.viz.video import fit_video, write_video
 
@@ -77,29 +77,26 @@ class ResponseMap:
     """(T,) seconds."""
     responses: FloatArray
     """(T, R): P(word | region)."""
-
-    @classmethod
-    def of(cls, seen: FrameGrid, place: int, shown: ShownWord) -> ResponseMap:
-        return cls(shown, seen.grid, seen.times, seen.probabilities[:, :, place])
+    boxes: tuple[Box, ...]
+    """Where the word is in each frame."""
 
     @property
     def scale(self) -> float:
         """The response that gets the ramp's last colour: the clip's strongest."""
-        return max(self.shown.peak, 1e-6)
+        return max(float(self.responses.max()), 1e-6)
 
     def at(self, time: float) -> FloatArray:
         """(R,) responses at any time, in even passage from one looked-at frame to the next."""
         return np.asarray(lerp(self.times, self.responses, time))
 
-    def paint(self, image: UInt8Array, responses: FloatArray) -> Image.Image:
-        """(H, W, 3) under its responses (R,), the strongest region outlined."""
+    def paint(self, image: UInt8Array, time: float) -> Image.Image:
+        """(H, W, 3) under the responses of that time, the word's box outlined."""
         height, width = image.shape[:2]
-        strengths = responses / self.scale
+        strengths = self.at(time) / self.scale
         picture = Image.fromarray(blend(image, spread(strengths, self.grid, (width, height))))
-        strongest = int(strengths.argmax())
         # The weaker, the greyer.
-        lightness = 0.4 + 0.6 * min(1.0, float(strengths[strongest]))
-        outline(picture, self.grid.box(strongest), mix(RIM, WHITE, lightness))
+        lightness = 0.4 + 0.6 * min(1.0, float(strengths.max()))
+        outline(picture, lerp_box(self.times, self.boxes, time), mix(RIM, WHITE, lightness))
         return picture
 
 
@@ -178,7 +175,7 @@ def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Imag
         picture = Image.fromarray(frames.images[frame]).resize(
             (width, height), Image.Resampling.BICUBIC
         )
-        sheet.paste(response.paint(np.asarray(picture), response.responses[frame]), (x, y))
+        sheet.paste(response.paint(np.asarray(picture), float(response.times[frame])), (x, y))
         ink = INK if frame == response.shown.frame else FAINT
         below = y + height + LABEL // 2 + 1
         draw.text((x + 2, below), f"{frames.times[frame]:.1f} s", ink, font, anchor="lm")
@@ -205,7 +202,7 @@ def write_response_video(
     def draw(seconds: float, image: UInt8Array) -> Image.Image:
         page = Image.new("RGB", (width, height + band), PAPER)
         page.paste(title, (0, 0))
-        page.paste(response.paint(image, response.at(seconds)), (0, band))
+        page.paste(response.paint(image, seconds), (0, band))
         return page
 
     pages = ((seconds, draw(seconds, image)) for seconds, image in clip.stream((width, height)))

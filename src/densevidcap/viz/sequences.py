@@ -15,7 +15,15 @@ from PIL import Image, ImageDraw
 from densevidcap.data.clip import Clip, Size
 from densevidcap.regions.words import WordedSequence
 from densevidcap.types import Box, Frames, RegionSequence, UInt8Array
-from densevidcap.viz.canvas import choose_evenly, corners, fit, lerp, letter, line_width, outline
+from densevidcap.viz.canvas import (
+    choose_evenly,
+    corners,
+    fit,
+    lerp_box,
+    letter,
+    line_width,
+    outline,
+)
 from densevidcap.viz.colours import FAINT, INK, PAPER, colour_of, mix
 from densevidcap.viz.video import fit_video, write_video
 
@@ -28,12 +36,7 @@ NESTED = 0.7
 
 def box_at(sequence: RegionSequence, time: float) -> Box:
     """Where a sequence is at any time, in even passage between the frames that were looked at."""
-    edges = np.array([(box.left, box.top, box.right, box.bottom) for box in sequence.boxes])
-    passing = lerp(np.array(sequence.times), edges, time)
-    # Rounding may carry an edge past the frame's, and the edges of a thin box onto each other.
-    near = np.clip(passing[:2], 0, np.nextafter(1, 0))
-    far = np.clip(passing[2:], np.nextafter(near, 1), 1)
-    return Box(*near.tolist(), *far.tolist())
+    return lerp_box(np.array(sequence.times), sequence.boxes, time)
 
 
 def draw_boxes(picture: Image.Image, boxes: Sequence[Box]) -> None:
