@@ -19,6 +19,7 @@ from densevidcap.viz.canvas import (
     choose_evenly,
     corners,
     fit,
+    lerp,
     lerp_box,
     letter,
     line_width,
