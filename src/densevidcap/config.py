@@ -7,7 +7,7 @@ back from there by everything that uses the model. A section of the file is a da
 extends = "default"      # what this file leaves out: of another file, or of a name in `configs/`
 
 [eyes]
-backbone = "lite2"
+backbone = "dinov2-s14"
 
 [training.sentences]
 epochs = 20
@@ -85,13 +85,13 @@ class FramesConfig:
 class EyesConfig:
     """Which network looks at a frame, and how its map is cut into regions (Sec. 3.1.3)."""
 
-    backbone: str = "lite2"
+    backbone: str = "dinov2-s14"
     """A name in `models.backbones`."""
-    size: int = 320
+    size: int = 224
     """Side of the square that a frame is resized to, in pixels."""
     window: int = 4
     """Side of a region in cells of the backbone's map. The paper's is 7, at stride 1."""
-    stride: int = 2
+    stride: int = 4
     """Cells from one region to the next."""
 
     def __post_init__(self) -> None:

@@ -33,6 +33,11 @@ _PATH = click.Path(path_type=Path)
     help="small, large, full or paper, or a TOML file like theirs.  [default: by number of clips]",
 )
 @click.option("--recipe", hidden=True)
+@click.option(
+    "--pictures",
+    type=_PATH,
+    help="A table like TABLE of captioned pictures (or clips) that only words are learned from.",
+)
 @click.option("--videos", type=_PATH, help="Where the table's paths start; else its own folder.")
 @click.option(
     "--skip-missing", is_flag=True, help="Leave out clips without a file instead of failing."
@@ -44,6 +49,7 @@ def command(
     start: str,
     config: str | None,
     recipe: str | None,
+    pictures: Path | None,
     videos: Path | None,
     skip_missing: bool,
     fail_fast: bool,
@@ -54,6 +60,7 @@ def command(
     time: the same command goes on where it was.
     """
     from densevidcap.config import ModelConfig
+    from densevidcap.data.table import read_table
     from densevidcap.model_folder import BUNDLED
     from densevidcap.train.model import MANIFEST, ModelTraining, choose_config, read_corpus
     from densevidcap.train.stage import RUN
@@ -64,10 +71,11 @@ def command(
         )
     refuse_input(out / RUN / MANIFEST, Inputs(files=[table]))
     corpus = read_corpus(table, videos, skip_missing)
+    more = [] if pictures is None else [*read_table(pictures, None, skip_missing)]
     config = config or choose_config(len(corpus.trained))
     initial = {"bundled": BUNDLED, "none": None}.get(start, Path(start))
     with keeping(lambda: GOING_ON):
-        training = ModelTraining(corpus, ModelConfig.read(config), out, initial, fail_fast)
+        training = ModelTraining(corpus, ModelConfig.read(config), out, initial, fail_fast, more)
     echo(
         f"{table}: {len(corpus.trained):,} clips to learn from, {len(corpus.held_out):,} held out"
         f"{', chosen by their ids' if corpus.chosen else ''}; config '{Path(config).stem}'"

@@ -244,6 +244,8 @@ class MetricsStage:
 
 
 MANIFEST = "manifest.jsonl"
+WORDS_MANIFEST = "words-manifest.jsonl"
+"""Of the clips and of the pictures that only words are learned from."""
 COSTS = "costs.json"
 LEFT_OUT = "left-out.json"
 
@@ -262,17 +264,23 @@ class ModelTraining:
         out: Path,
         initial: Path | None = None,
         fail_fast: bool = False,
+        pictures: Sequence[ClipRecord] = (),
     ) -> None:
         """`initial` is the folder of a model to start from, as far as it has the stages.
 
-        A clip that cannot be read is left out, or with `fail_fast` ends the training.
+        A clip that cannot be read is left out, or with `fail_fast` ends the training. Words are
+        also learned from `pictures`, or clips, that sentences are not learned from.
         """
         self.corpus, self.config, self.out, self._fail_fast = corpus, config, out, fail_fast
+        self._pictures = _choose_pictures(pictures, corpus)
         self._run = out / RUN
         self._manifest, self._lexicon = self._run / MANIFEST, self._run / "lexicon.json"
+        self._words_manifest = self._run / WORDS_MANIFEST if pictures else self._manifest
         self.initial = {} if initial is None else _find_stages(initial)
         hashes = {f"initial {name}": hash_file(f / WEIGHTS) for name, f in self.initial.items()}
         data = {"corpus": corpus.fingerprint(), **hashes}
+        if pictures:
+            data["pictures"] = OwnCorpus(tuple(self._pictures), False).fingerprint()
         claim_folder(out, data, config.to_dict(), ("words", "sentences", "evaluator"))
         self.left_out: dict[str, str] = read_json_or_none(self._run / LEFT_OUT) or {}
         self.costs: dict[str, dict[str, float]] = read_json_or_none(self._run / COSTS) or {}
@@ -289,7 +297,7 @@ class ModelTraining:
             *list_rounds(
                 words,
                 config,
-                manifest,
+                self._words_manifest,
                 self._lexicon,
                 cache,
                 initial=self.initial.get("words"),
@@ -320,6 +328,8 @@ class ModelTraining:
 
     def _train(self, progress: Progress) -> dict[str, Any]:
         write_manifest(self._manifest, self.corpus.records)
+        if self._pictures:
+            write_manifest(self._words_manifest, [*self.corpus.records, *self._pictures])
         for clip, reason in self.left_out.items():
             progress.say(f"left out {clip}: {reason}")
         if self.initial and "sentences" not in self.initial:
@@ -349,6 +359,15 @@ def measure_peak() -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _choose_pictures(pictures: Sequence[ClipRecord], corpus: OwnCorpus) -> list[ClipRecord]:
+    """Those with captions that are not held out, by ids that no clip has."""
+    clips = {record.id for record in corpus.records}
+    both = next((record.id for record in pictures if record.id in clips), None)
+    if both is not None:
+        raise CorpusError(f"'{both}' is a picture and a clip too; give it another id")
+    return [record for record in pictures if record.captions and record.split == "train"]
 
 
 def _find_stages(model: Path) -> dict[str, Path]:
