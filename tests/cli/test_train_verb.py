@@ -10,8 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from PIL import Image
 from tests.limited_disk import limited_files
 from tests.train.tiny_config import write_config, write_table
 
@@ -250,3 +252,31 @@ def test_the_option_of_version_0_1_is_told_apart(own: Path) -> None:
     assert result.exit_code == 2
     assert "--recipe is now --config" in result.stderr
     assert not (own / "model").exists()
+
+
+@pytest.mark.usefixtures("no_scores")
+def test_words_are_learned_from_pictures_too_and_sentences_are_not(
+    own: Path, tmp_path: Path
+) -> None:
+    for number, shade in enumerate((40, 200)):
+        picture = np.full((48, 64, 3), shade, np.uint8)
+        Image.fromarray(picture).save(own / f"picture{number}.png")
+    rows = "video,caption\npicture0.png,a dark thing\npicture1.png,a bright thing\n"
+    (own / "pictures.csv").write_text(rows)
+    more = ("--from", "none", "--pictures", str(own / "pictures.csv"))
+    result = train(own, tmp_path / "model", *more)
+    assert result.exit_code == 0, result.output
+    cards = {stage: read_card(tmp_path / "model" / stage) for stage in STAGES}
+    clips = {stage: card["data"]["clips"] for stage, card in cards.items()}
+    assert clips["words"] == clips["sentences"] + 2 == clips["evaluator"] + 2
+
+    # Without them it is another training.
+    result = train(own, tmp_path / "model", "--from", "none")
+    assert "other data or settings" in str(result.exception)
+
+
+def test_a_picture_that_is_a_clip_too_is_refused(own: Path, tmp_path: Path) -> None:
+    result = train(own, tmp_path / "model", "--pictures", str(own / "mine.csv"))
+    assert isinstance(result.exception, CorpusError)
+    assert "is a picture and a clip too" in str(result.exception)
+    assert not (tmp_path / "model").exists()
