@@ -187,9 +187,9 @@ class BoxesConfig:
     """How much what is sought in a frame follows what is sought in all of them."""
     words: float = 0.15
     """Share of the words in how much a patch belongs to the thing; the rest is likeness."""
-    level: float = 0.2
+    level: float = 0.1
     """How much a patch must belong to the thing for a box to gain by taking it in."""
-    steadiness: float = 0.02
+    steadiness: float = 0.03
     """What likeness to the boxes of the frames before and after brings; 0 fits each frame alone."""
 
     def __post_init__(self) -> None:
