@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import av
@@ -21,7 +21,10 @@ from densevidcap.regions.words import SequenceWord, WordedSequence
 from densevidcap.types import Box, Grid, RegionSequence
 from densevidcap.viz.colours import RGB, colour_of
 from densevidcap.viz.sequences import (
+    CELL,
+    GAP,
     HEADING,
+    MARGIN,
     Legend,
     box_at,
     draw_boxes,
@@ -128,6 +131,21 @@ def test_the_box_is_bright_and_the_rest_dim() -> None:
     assert (lit[20:60, 20:60] == 200).all()
     assert (lit[:20] < 100).all()
     assert (lit[:, 60:] < 100).all()
+
+
+def test_a_sheet_shows_fitted_boxes(tmp_path: Path) -> None:
+    frames = open_clip(write_video(tmp_path / "talk.mp4", 30)).sample(Sampling(frames=3))
+    fitted = Box(0.1, 0.2, 0.9, 0.5), Box(0.3, 0.1, 0.5, 0.9), Box(0.6, 0.6, 1, 1)
+    worded = make_sequence([5, 5, 5], frames.times.tolist())
+    worded = replace(worded, sequence=replace(worded.sequence, fitted=fitted))
+    sheet = np.asarray(draw_sheet([worded], frames, (64, 48)))
+    width, height = CELL, CELL * 48 // 64
+    for column, box in enumerate(fitted):
+        left = MARGIN + column * (width + GAP)
+        cell = sheet[HEADING : HEADING + height, left : left + width]
+        rows, columns = (cell == colour_of(0).rgb).all(axis=2).nonzero()
+        found = [columns.min(), rows.min(), columns.max(), rows.max()]
+        assert np.abs(found - np.array(astuple(box)) * [width, height, width, height]).max() < 4
 
 
 def test_a_sheet_has_a_row_for_each_sequence_a_video_all_times(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from urllib.request import urlopen
@@ -12,13 +13,16 @@ import numpy as np
 import pytest
 from PIL import Image
 from tests.data.made_clips import encode_picture, paint, write_gif
+from tests.export.made_captions import FITTED, make_captions
 from tests.studio.running import RunningStudio
 from tests.studio.small_model import write_clip
 
 from densevidcap.export import ENDINGS, SCHEMA, find_format
-from densevidcap.pipeline.analysis import FILE
+from densevidcap.export.json_file import to_dict
+from densevidcap.pipeline.analysis import FILE, Analysis
 from densevidcap.pipeline.captioner import STEPS
 from densevidcap.studio.worker import FILMING
+from densevidcap.types import Caption
 
 
 def test_a_result_is_what_the_schema_says(studio: RunningStudio, done: str) -> None:
@@ -95,6 +99,42 @@ def test_a_result_made_earlier_is_read_again(studio: RunningStudio, done: str) -
     again = studio.client.post("/api/results", content=saved).raise_for_status().json()
     assert again["captions"] == result["captions"]
     assert again["colours"] == result["colours"]
+
+
+def test_fitted_boxes_are_told_and_read_again(studio: RunningStudio, clip: Path) -> None:
+    key = studio.caption(clip)
+    (kept,) = (studio.data / "clips" / key).rglob(FILE)
+    analysis = Analysis.load(kept.parent)
+    (segment,) = analysis.segments
+    random = np.random.default_rng(0)
+    shape = (*segment.paths.shape, 4)
+    fitted = random.uniform([0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1], shape)
+    replace(analysis, segments=(replace(segment, fitted=fitted),)).save(kept.parent)
+    captions = studio.captions(key)
+    edges = ("left", "top", "right", "bottom")
+    told = [[box[edge] for edge in edges] for each in captions for box in each["boxes"]]
+    assert {*map(tuple, told)} <= {*map(tuple, fitted.reshape(-1, 4).tolist())}
+    saved = studio.client.get(f"/api/clips/{key}/export/json").content
+    again = studio.client.post("/api/results", content=saved).raise_for_status().json()
+    assert again["captions"]["captions"] == captions
+
+
+def test_results_of_every_version_are_read_but_later_ones(studio: RunningStudio) -> None:
+    made = to_dict(make_captions("clip.mp4", *FITTED))
+    plain = to_dict(make_captions("clip.mp4", *(strip(caption) for caption in FITTED)))
+    for version, expected in ((1, plain), (2, made)):
+        answer = studio.client.post("/api/results", json=made | {"version": version})
+        assert answer.raise_for_status().json()["captions"] == json.loads(json.dumps(expected))
+    later = studio.client.post("/api/results", json=made | {"version": 3})
+    assert (later.status_code, "version 3 of the format" in later.text) == (415, True)
+    made["captions"][0]["boxes"][0]["left"] = 1.5
+    broken = studio.client.post("/api/results", json=made)
+    assert (broken.status_code, "not captions" in broken.text) == (415, True)
+
+
+def strip(caption: Caption) -> Caption:
+    """Without what was fitted."""
+    return replace(caption, sequence=replace(caption.sequence, fitted=None))
 
 
 def test_a_deleted_clip_leaves_nothing(studio: RunningStudio, clip: Path) -> None:

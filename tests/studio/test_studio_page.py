@@ -6,6 +6,7 @@ import json
 import shutil
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import astuple
 from io import BytesIO
 from pathlib import Path
 from time import monotonic
@@ -15,11 +16,14 @@ import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from tests.export.made_captions import FITTED, make_caption, make_captions
 from tests.studio.running import RunningStudio
 
-from densevidcap.export import ENDINGS
-from densevidcap.types import UInt8Array
+from densevidcap.export import ENDINGS, save
+from densevidcap.types import Box, UInt8Array
 from densevidcap.viz.canvas import lerp
+from densevidcap.viz.colours import colour_of
+from densevidcap.viz.sequences import box_at
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
@@ -103,7 +107,7 @@ def find_colour(pixels: UInt8Array, colour: str) -> list[int] | None:
     return [*map(int, (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))]
 
 
-def box_at(caption: dict[str, Any], time: float) -> list[float]:
+def read_box_at(caption: dict[str, Any], time: float) -> list[float]:
     boxes = caption["boxes"]
     times = np.array([box["time"] for box in boxes])
     edges = np.array([[box[edge] for edge in EDGES] for box in boxes])
@@ -140,7 +144,7 @@ def test_boxes_on_the_canvas_are_those_of_the_file(
             drawn = find_colour(pixels, result["colours"][rank])
             assert drawn is not None
             height, width = pixels.shape[:2]
-            expected = np.array(box_at(caption, float(time))) * [width, height, width, height]
+            expected = np.array(read_box_at(caption, float(time))) * [width, height, width, height]
             assert np.abs(np.array(drawn) - expected).max() <= 2
             found.append(drawn)
         moved = max(moved, float(np.ptp(found, axis=0).max()))
@@ -286,6 +290,37 @@ def test_results_made_earlier_are_opened_from_a_folder(
     expect(page.locator("#sentences li")).to_have_count(4)
     await_that(page, "document.getElementById('video').readyState >= 2")
     expect(page.locator("#choice")).to_be_hidden()
+
+
+def test_fitted_boxes_are_drawn_however_small(page: Page, clip: Path, tmp_path: Path) -> None:
+    shutil.copy(clip, tmp_path)
+    small = Box(0.5, 0.5, 0.515, 0.515), Box(0.8, 0.6, 0.82, 0.9)
+    times = FITTED[1].sequence.times
+    tiny = make_caption("a ball lies there", times=times, regions=(0, 0), fitted=small)
+    captions = make_captions(clip.name, *FITTED * 3, tiny, tiny)
+    save(captions, tmp_path / f"{clip.name}.json")
+    expect(page.locator("#limits")).not_to_be_empty()  # from then on the page takes files
+    page.set_input_files("#results-input", tmp_path)
+    expect(page.locator("#sentences li")).to_have_count(8)
+    await_that(page, "document.getElementById('video').readyState >= 2")
+
+    def measure(rank: int, time: float) -> list[float]:
+        """How far each edge of what is drawn lies from the box's, in pixels."""
+        pixels = read_canvas(page)
+        drawn = find_colour(pixels, "#{:02x}{:02x}{:02x}".format(*colour_of(rank).rgb))
+        assert drawn is not None
+        height, width = pixels.shape[:2]
+        box = np.array(astuple(box_at(captions[rank].sequence, time)))
+        return [*map(float, np.abs(np.array(drawn) - box * [width, height, width, height]))]
+
+    for time in (0.5, 1.0, 2.5, 3.0):
+        seek(page, time)
+        page.locator("header").hover()
+        # The last of eight would lie a line further in for each; its number is larger than itself.
+        assert max(measure(7, time)[:2]) <= 5
+        for rank in (0, 1):
+            page.locator("#sentences li").nth(rank).hover()
+            assert max(measure(rank, time)) <= 3
 
 
 def test_a_phone_shows_all_without_scrolling_sideways(

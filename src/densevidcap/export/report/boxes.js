@@ -31,18 +31,21 @@ export function drawBoxes(pen, tracks, time) {
   held.forEach((track, slot) => taken.push(label(pen, corners[slot], track, taken)));
 }
 
-/* A region that was asked for, inside the box of its caption. */
+/* A region that was asked for; where its caption's box is the region's own, inside that. */
 export function pointOut(pen, box) {
   outline(pen, box, "#fff", 7 * devicePixelRatio, [8, 6]);
 }
 
-function outline(pen, [left, top, right, bottom], colour, inset, dash = []) {
+function outline(pen, [left, top, right, bottom], colour, depth, dash = []) {
   const { width, height } = pen.canvas;
+  const [across, down] = [(right - left) * width, (bottom - top) * height];
+  // Never so far in that nothing is left of the box.
+  const inset = Math.min(depth, across / 3, down / 3);
   const place = [
     left * width + inset,
     top * height + inset,
-    (right - left) * width - 2 * inset,
-    (bottom - top) * height - 2 * inset,
+    across - 2 * inset,
+    down - 2 * inset,
   ];
   const line = Math.max(2, width / 260);
   pen.setLineDash(dash);
