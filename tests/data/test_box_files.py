@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from densevidcap.data.boxes import BoxFile, read_boxes, read_cases
 from densevidcap.data.coco_classes import NAMES, WORDS
@@ -224,3 +227,20 @@ def test_each_fault_is_one_line(tmp_path: Path, fault: str) -> None:
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400 + len(str(path))
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+keys = st.sampled_from(["boxes", "words", "images", "annotations", "id", "bbox", "0", "1", "x"])
+anything = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=6) | st.dictionaries(keys, inner, max_size=4)
+)
+
+
+@given(content=anything)
+def test_whatever_stands_in_a_file_it_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, content: Any
+) -> None:
+    path = write(tmp_path_factory.getbasetemp(), content)
+    for reader in (read_boxes, read_cases):
+        with suppress(CorpusError):
+            reader(path)

@@ -15,7 +15,7 @@ TABLES = [f"table{number}" for number in range(1, 6)]
 ABOUT = '[about]\ntitle = "A table"\nkind = "single"\n'
 
 
-@pytest.mark.parametrize("name", [*TABLES, "diversity", "loss"])
+@pytest.mark.parametrize("name", [*TABLES, "diversity", "loss", "grounding"])
 def test_the_papers_tables_can_be_read_with_all_their_configs(name: str) -> None:
     experiment = Experiment.read(DEFINITIONS / f"{name}.toml")
     assert experiment.name == name

@@ -81,17 +81,20 @@ def _choose_cases(
 ) -> list[Case]:
     """By clip: those whose clip is measured, and of whose words the model knows one."""
     there = [case for case in cases if case.clip in clips]
-    if len(there) < len(cases):
-        missing = f"{len(cases) - len(there):,} of {len(cases):,} cases"
-        progress.say(f"left out {missing}: no measured clip of {paths.data} is theirs")
-    known = [case for case in there if any(word in model.lexicon.index for word in case.words)]
-    if len(known) < len(there):
-        progress.say(f"left out {len(there) - len(known):,} cases: the model lacks their words")
-    if not known:
+    if not there:
         raise CorpusError(
-            f"{paths.boxes}: no case of a clip of {paths.data} that the model has a word for; "
+            f"{paths.boxes}: no case of a clip that is measured of {paths.data}; "
             "check that both call clips the same"
         )
+    known = [case for case in there if any(word in model.lexicon.index for word in case.words)]
+    if not known:
+        raise ModelError(f"{paths.model}: knows no word of {paths.boxes}; give other cases")
+    for kept, of, reason in (
+        (there, cases, f"{paths.data} has no clip of theirs to measure"),
+        (known, there, "the model has none of their words"),
+    ):
+        if len(kept) < len(of):
+            progress.say(f"left out {len(of) - len(kept):,} of {len(of):,} cases: {reason}")
     return sorted(known, key=lambda case: case.clip)
 
 
