@@ -12,7 +12,7 @@ import torch
 from click.testing import CliRunner, Result
 from PIL import Image
 from tests.limited_disk import limited_files
-from tests.models.small_world import make_lexicon, write_corpus
+from tests.models.small_world import make_lexicon, make_model, write_corpus
 
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
@@ -182,6 +182,25 @@ def test_rounds_start_from_each_other(corpus: Corpus, tmp_path: Path) -> None:
     again = corpus.fit(out)
     assert again.stdout == result.stdout
     assert "1 of 2, words, round 1: done before" in again.stderr
+
+
+def test_eyes_that_stay_as_they_came_are_not_stored(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a model of the package has them; a training can start from what is left."""
+    bundled = tmp_path / "package" / "default"
+    make_model(make_lexicon(list(read_manifest(corpus.manifest)))).save(bundled / "words", {})
+    monkeypatch.setattr("densevidcap.model_folder.BUNDLED", bundled)
+    frozen, tuned = tmp_path / "frozen", tmp_path / "tuned"
+    assert corpus.fit(frozen).exit_code == 0
+    assert json.loads((frozen / "card.json").read_text())["shared_eyes"]["of"] == "default"
+    corpus.config.write_text(CONFIG.format(tuned=1))
+    result = corpus.fit(tuned, "--from", str(frozen))
+    assert result.exit_code == 0, result.output
+    assert "shared_eyes" not in json.loads((tuned / "card.json").read_text())
+    ours, theirs = (LexicalFCN.load(folder).encoder.state_dict() for folder in (tuned, frozen))
+    assert torch.equal(ours["backbone._conv_stem.weight"], theirs["backbone._conv_stem.weight"])
+    assert not torch.equal(ours["backbone._conv_head.weight"], theirs["backbone._conv_head.weight"])
 
 
 def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
