@@ -13,13 +13,14 @@ from click.testing import CliRunner, Result
 from PIL import Image
 from tests.limited_disk import limited_files
 from tests.models.small_world import make_lexicon, make_model, write_corpus
+from tests.models.tiny_vit import TinyViT
 
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
 from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import ModelError, OutputError
-from densevidcap.models.backbones import build_backbone
+from densevidcap.models.backbones import BACKBONES, build_backbone
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.stage import hold_run
 
@@ -211,6 +212,23 @@ def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["started_from"]["weights"] == "mine.pth"
     assert len(card["started_from"]["sha256"]) == 64
+
+
+def test_layers_that_a_file_lacks_are_told(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of VGG-16, whose public convolutions come without fc6 and fc7."""
+    monkeypatch.setitem(BACKBONES, "tiny-vit", "tests.models.tiny_vit:TinyViT")
+    monkeypatch.setattr(TinyViT, "may_lack", ("norm.",))
+    weights = {n: t for n, t in TinyViT("tiny-vit").state_dict().items() if n[:4] != "norm"}
+    torch.save(weights, tmp_path / "mine.pth")
+    config = CONFIG.format(tuned=1).replace("lite0", "tiny-vit").replace("96", "70")
+    corpus.config.write_text(f'{config}weights = "{tmp_path / "mine.pth"}"\n')
+    result = corpus.fit(tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    assert "mine.pth has no weights of norm: they are random" in result.stderr
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert card["started_from"]["started_at_random"] == "norm"
 
 
 def test_weights_of_another_model(corpus: Corpus, tmp_path: Path) -> None:
