@@ -12,14 +12,15 @@ import torch
 from click.testing import CliRunner, Result
 from PIL import Image
 from tests.limited_disk import limited_files
-from tests.models.small_world import make_lexicon, write_corpus
+from tests.models.small_world import make_lexicon, make_model, write_corpus
+from tests.models.tiny_vit import TinyViT
 
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
 from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import ModelError, OutputError
-from densevidcap.models.backbones import build_backbone
+from densevidcap.models.backbones import BACKBONES, build_backbone
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.stage import hold_run
 
@@ -184,6 +185,25 @@ def test_rounds_start_from_each_other(corpus: Corpus, tmp_path: Path) -> None:
     assert "1 of 2, words, round 1: done before" in again.stderr
 
 
+def test_eyes_that_stay_as_they_came_are_not_stored(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a model of the package has them; a training can start from what is left."""
+    bundled = tmp_path / "package" / "default"
+    make_model(make_lexicon(list(read_manifest(corpus.manifest)))).save(bundled / "words", {})
+    monkeypatch.setattr("densevidcap.model_folder.BUNDLED", bundled)
+    frozen, tuned = tmp_path / "frozen", tmp_path / "tuned"
+    assert corpus.fit(frozen).exit_code == 0
+    assert json.loads((frozen / "card.json").read_text())["shared_eyes"]["of"] == "default"
+    corpus.config.write_text(CONFIG.format(tuned=1))
+    result = corpus.fit(tuned, "--from", str(frozen))
+    assert result.exit_code == 0, result.output
+    assert "shared_eyes" not in json.loads((tuned / "card.json").read_text())
+    ours, theirs = (LexicalFCN.load(folder).encoder.state_dict() for folder in (tuned, frozen))
+    assert torch.equal(ours["backbone._conv_stem.weight"], theirs["backbone._conv_stem.weight"])
+    assert not torch.equal(ours["backbone._conv_head.weight"], theirs["backbone._conv_head.weight"])
+
+
 def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
     weights = tmp_path / "mine.pth"
     torch.save(build_backbone("lite0").state_dict(), weights)
@@ -192,6 +212,23 @@ def test_weights_of_a_file(corpus: Corpus, tmp_path: Path) -> None:
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["started_from"]["weights"] == "mine.pth"
     assert len(card["started_from"]["sha256"]) == 64
+
+
+def test_layers_that_a_file_lacks_are_told(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of VGG-16, whose public convolutions come without fc6 and fc7."""
+    monkeypatch.setitem(BACKBONES, "tiny-vit", "tests.models.tiny_vit:TinyViT")
+    monkeypatch.setattr(TinyViT, "may_lack", ("norm.",))
+    weights = {n: t for n, t in TinyViT("tiny-vit").state_dict().items() if n[:4] != "norm"}
+    torch.save(weights, tmp_path / "mine.pth")
+    config = CONFIG.format(tuned=1).replace("lite0", "tiny-vit").replace("96", "70")
+    corpus.config.write_text(f'{config}weights = "{tmp_path / "mine.pth"}"\n')
+    result = corpus.fit(tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    assert "mine.pth has no weights of norm: they are random" in result.stderr
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert card["started_from"]["started_at_random"] == "norm"
 
 
 def test_weights_of_another_model(corpus: Corpus, tmp_path: Path) -> None:

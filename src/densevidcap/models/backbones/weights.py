@@ -43,8 +43,11 @@ def read_weights(path: Path) -> Tensors:
     return loaded
 
 
-def load_weights(backbone: Backbone, tensors: Tensors, origin: str) -> None:
-    """Copy tensors into the backbone: names and shapes must fit; a classifier may be missing."""
+def load_weights(backbone: Backbone, tensors: Tensors, origin: str) -> list[str]:
+    """Copy tensors into the backbone: names and shapes must fit; a classifier may be missing.
+
+    Returns the layers that look at frames all the same: they keep their random numbers.
+    """
     expected, tensors = backbone.state_dict(), backbone.translate(tensors)
     faults = [f"'{name}' is unknown" for name in tensors.keys() - expected.keys()]
     faults += [
@@ -61,6 +64,9 @@ def load_weights(backbone: Backbone, tensors: Tensors, origin: str) -> None:
         shown = "; ".join(sorted(faults)[:3]) + (" …" if len(faults) > 3 else "")
         raise ModelError(f"{origin}: does not fit this network ({len(faults)} faults: {shown})")
     backbone.load_state_dict(tensors, strict=False)
+    used = set(backbone.names_from(0)) - tensors.keys()
+    learning = (name for name, each in backbone.named_parameters() if each.requires_grad)
+    return sorted({name.rpartition(".")[0] for name in learning if name in used})
 
 
 @dataclass(frozen=True)
@@ -104,12 +110,16 @@ class ArrayUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
 
 
-def load_imagenet(backbone: Backbone) -> WeightPackage:
-    """Load ImageNet weights from the backbone's installed package, which is returned."""
+def load_imagenet(backbone: Backbone) -> tuple[WeightPackage, list[str]]:
+    """Load ImageNet weights from the backbone's installed package.
+
+    Returns the package, and the layers that it has no weights of (`load_weights`).
+    """
     package = backbone.package
     if package is None:
         raise ModelError(
-            f"no installable package carries weights of '{backbone.name}': give a weight file"
+            f"no installable package carries weights of '{backbone.name}': give a weight file "
+            "(weights in the config's [[training.words]]); docs/words.md says where some are"
         )
-    load_weights(backbone, package.convert(package.find()), package.distribution)
-    return package
+    lacking = load_weights(backbone, package.convert(package.find()), package.distribution)
+    return package, lacking
