@@ -17,7 +17,8 @@ from densevidcap.data.text import Vocabulary, match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.decoders import State, build_decoder
-from densevidcap.models.streams import StreamFusion, StreamProjection, Streams, find_stream
+from densevidcap.models.fusion import StreamFusion, StreamProjection, Streams
+from densevidcap.models.streams import find_stream
 
 KIND = "captioner"
 VOCABULARY = "vocabulary.json"

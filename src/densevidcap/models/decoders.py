@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from densevidcap.config import CaptionerConfig
-from densevidcap.models.streams import Seen
+from densevidcap.models.fusion import Seen
 
 
 class Recurrence(nn.LSTM):
