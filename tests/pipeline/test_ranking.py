@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.pipeline.small_model import make_candidates
 
@@ -77,6 +77,7 @@ def test_confidence_is_a_sigmoid_of_worth(quality: float, fit: float) -> None:
     assert found == pytest.approx(expected, abs=1e-6)
 
 
+@settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_the_likeliest_sigmoid_has_no_slope_left(seed: int) -> None:
     random = np.random.default_rng(seed)
