@@ -15,7 +15,7 @@ from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.generate import search
 from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.decoders import State
-from densevidcap.models.streams import Streams
+from densevidcap.models.fusion import Streams
 
 SEQUENCES, FRAMES, WORDS, FEATURES = 10, 8, 8000, 1280
 BEAMS = DecodingConfig(beam=5, max_length=20, no_repeat_ngram=0)

@@ -29,7 +29,7 @@ from densevidcap.data.sampling import Sampling
 from densevidcap.decoding.select import Choice, choose, find_special
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS
-from densevidcap.models.streams import ClipView, view_clip
+from densevidcap.models.views import ClipView, view_clip
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import generate_sequences

@@ -43,7 +43,7 @@ from densevidcap.examples.words import (
     TEXTURE_WORDS,
 )
 from densevidcap.metrics.region_metrics import measure_following
-from densevidcap.models.streams import ClipView, view_clip
+from densevidcap.models.views import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.progress import Silent

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # Workers run side by side; each with threads for every core would only be in the others' way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -14,6 +14,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A busy machine is no failure: timing belongs in benchmarks/.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# Whether a mutant is noticed matters, not the smallest example of it.
+settings.register_profile("mutants", deadline=None, phases=[Phase.explicit, Phase.generate])
 
 
 THOROUGH = {

@@ -1,14 +1,15 @@
-"""Experiment files: what they say, and what they misspell."""
+"""Config files: what they say, and what they misspell; settings that are given beside them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
-from densevidcap.config import build_section, read_toml
+from densevidcap.config import ModelConfig, build_section, read_toml
 from densevidcap.errors import ModelError
 
 
@@ -108,3 +109,35 @@ def test_faults_name_the_file_and_the_key(tmp_path: Path, text: str, fault: str)
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"none\.toml: no such file"):
         read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"captioner.kind": "s2vt", "captioner.hidden": 7},
+        {"streams.frame_level": ("frames", "motion"), "streams.dropout": {"motion": 0.3}},
+        {
+            "streams.frame_level": ("category",),
+            "streams.clip_level": ("clip", "frames"),
+            "decoding.categories": 1,
+        },
+        {"streams.clip_level": ("clip",), "decoding.categories": 0},
+    ],
+)
+def test_settings_that_go_together_do_so_in_any_order(values: dict[str, Any]) -> None:
+    before = ModelConfig().override({"decoding.categories": 2})
+    for order in permutations(values.items()):
+        config = before.override(dict(order))
+        assert config.list_differences(before) == values
+
+
+def test_settings_that_do_not_go_together_are_refused_in_any_order() -> None:
+    for order in permutations({"captioner.hidden": 7, "captioner.kind": "bi-s2vt"}.items()):
+        with pytest.raises(ModelError, match=r"settings: \[captioner\] hidden .* must be even"):
+            ModelConfig().override(dict(order))
+
+
+@pytest.mark.parametrize("name", ["beam", "decoding.beam.width", "regions.terms.motion", ""])
+def test_a_setting_that_there_is_not_is_named(name: str) -> None:
+    with pytest.raises(ModelError, match=f"no setting '{name}'"):
+        ModelConfig().override({name: 1})

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -538,11 +540,18 @@ class ModelConfig:
         return asdict(self)
 
     def override(self, values: Mapping[str, Any]) -> ModelConfig:
-        """The same but for some fields, each by its dotted name: {"decoding.beam": 3}."""
-        config = self
+        """The same but for some fields, each by its dotted name: {"decoding.beam": 3}.
+
+        All are set at once: whether they go together does not depend on their order.
+        """
+        content = self.to_dict()
+        known = _flatten(content)
         for name, value in values.items():
-            config = _set(config, name.split("."), value, name)
-        return config
+            if name not in known:
+                raise ModelError(f"no setting '{name}'")
+            *sections, key = name.split(".")
+            reduce(getitem, sections, content)[key] = value
+        return build_section("settings", ModelConfig, content)
 
     def list_differences(self, other: ModelConfig) -> dict[str, Any]:
         """The fields in which this one differs from the other, by dotted name."""
@@ -637,16 +646,6 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         both = isinstance(old, Mapping) and isinstance(value, Mapping)
         merged[key] = _merge(old, value) if both and not whole else value  # type: ignore[arg-type]
     return merged
-
-
-def _set(config: Any, names: list[str], value: Any, full: str) -> Any:
-    first, *others = names
-    types = get_type_hints(type(config)) if is_dataclass(config) else {}
-    if first not in types:
-        raise ModelError(f"no setting '{full}'")
-    if others:
-        return replace(config, **{first: _set(getattr(config, first), others, value, full)})
-    return replace(config, **{first: _build_value("settings", full, types[first], value)})
 
 
 def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

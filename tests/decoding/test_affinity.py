@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from densevidcap.data.lexicon import list_content_words
 from densevidcap.decoding.select import find_affinities, find_special
 
 WORDS = ["man", "dog", "guitar"]
@@ -32,6 +33,22 @@ def test_words_that_all_sequences_show_alike_say_nothing(seed: int) -> None:
     shown = np.tile(np.array([0.1, 0.7, 0.0], np.float32), (4, 1))
     found = find_affinities(SENTENCES, likelihoods, shown, WORDS)
     np.testing.assert_allclose(found, find_special(likelihoods), rtol=1e-5, atol=1e-5)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_affinity_equals_the_transcription(seed: int, sequences: int) -> None:
+    """log P(s | r) / mean P(s | any), and 0.4 times the same of the words that are shown."""
+    likelihoods = draw_likelihoods(seed, sequences)
+    shown = np.random.default_rng(seed).random((sequences, len(WORDS)), np.float32)
+    sentences = ["a man sees a man", *SENTENCES[:2]]
+    found = find_affinities(sentences, likelihoods, shown, WORDS)
+    for row, sentence in enumerate(sentences):
+        likely = np.exp(likelihoods[row].astype(np.float64))
+        raised = shown[:, [WORDS.index(w) for w in {*list_content_words(sentence)} & {*WORDS}]]
+        raised = raised.astype(np.float64) + 0.01
+        expected = np.log(likely / likely.mean())
+        expected += 0.4 * np.log(raised / raised.mean(axis=0)).sum(axis=1)
+        np.testing.assert_allclose(found[row], expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_sequence_that_shows_the_words_wins() -> None:

@@ -16,7 +16,7 @@ from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.generate import ROWS, find_repeats, search
 from densevidcap.errors import ModelError
 from densevidcap.models.captioner import CaptionModel
-from densevidcap.models.streams import Streams
+from densevidcap.models.fusion import Streams
 
 seeds = st.integers(0, 10_000)
 lengths_of_rows = st.lists(st.integers(1, 4), min_size=1, max_size=5)

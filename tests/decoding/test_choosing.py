@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,51 @@ def test_by_quality_alone_the_best_are_chosen(seed: int, count: int) -> None:
     chosen = choose(found, SelectionConfig(k=5, diversity=0, specificity=0))
     quality = found.quality[[choice.candidate for choice in chosen]]
     assert quality.tolist() == sorted(set(found.quality.tolist()), reverse=True)[:5]
+
+
+def choose_literally(found: Candidates, config: SelectionConfig) -> list[tuple[int, int]]:
+    """The module's rule, pair by pair."""
+    meanings = found.meanings / np.linalg.norm(found.meanings, axis=1, keepdims=True)
+    chosen: list[tuple[int, int]] = []
+    free: list[int] = []
+
+    def worth(pair: tuple[int, int]) -> float:
+        cosines = [float(meanings[pair[0]] @ meanings[other]) for other, _ in chosen]
+        sameness = sum(cosines) / len(cosines) if cosines else 0.0
+        own = config.specificity * float(found.affinities[pair])
+        return float(found.quality[pair[0]]) + own - config.diversity * sameness
+
+    while len(chosen) < config.k:
+        said = {found.sentences[candidate] for candidate, _ in chosen}
+        left = [place for place, text in enumerate(found.sentences) if text not in said]
+        if not chosen:
+            left = [place for place in left if found.quality[place] == found.quality.max()]
+        free = free or list(range(SEQUENCES))
+        if not left:
+            break
+        chosen.append(max(product(left, free), key=worth))
+        free.remove(chosen[-1][1])
+    return chosen
+
+
+@settings(max_examples=50)
+@given(
+    seed=st.integers(0, 10_000),
+    count=st.integers(1, 20),
+    k=st.integers(1, 9),
+    weights=st.tuples(st.sampled_from([0.0, 0.4, 2.0]), st.sampled_from([0.0, 0.05, 1.0])),
+)
+def test_choices_equal_the_transcription(
+    seed: int, count: int, k: int, weights: tuple[float, float]
+) -> None:
+    found, config = find_sentences(seed, count), SelectionConfig(k, *weights)
+    chosen = choose(found, config)
+    assert [tuple(choice) for choice in chosen] == choose_literally(found, config)
+
+
+def test_of_nothing_nothing_is_chosen() -> None:
+    nothing = make_found([], np.zeros(0), np.zeros((0, 5)), np.zeros((0, SEQUENCES)))
+    assert choose(nothing, SelectionConfig()) == []
 
 
 def test_the_weight_of_diversity_makes_sentences_differ() -> None:

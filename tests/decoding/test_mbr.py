@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from math import exp, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densevidcap.decoding.mbr import Phrases, mbr_scores
+from densevidcap.data.lexicon import is_content_word
+from densevidcap.decoding.mbr import Phrases, list_phrases, mbr_scores
 from densevidcap.errors import CorpusError
 
 CAPTIONS = [
@@ -23,6 +27,43 @@ words = st.sampled_from(["a", "the", "man", "dog", "runs", "plays", "guitar", "s
 sentences = st.lists(
     st.lists(words, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=8, unique=True
 )
+
+
+def literal_cosine(one: Sequence[str], other: Sequence[str], size: int) -> float:
+    """CIDEr's, in which a phrase counts once for being shared, and in lengths as often as said."""
+    bags = [Counter(list_phrases(each, size)) for each in (one, other)]
+    lengths = [sqrt(sum((n * PHRASES.rarity(p)) ** 2 for p, n in bag.items())) for bag in bags]
+    shared = sum(PHRASES.rarity(phrase) ** 2 for phrase in set(bags[0]) & set(bags[1]))
+    return shared / (lengths[0] * lengths[1]) if shared else 0.0
+
+
+def literal_overlap(one: Sequence[str], other: Sequence[str]) -> float:
+    """METEOR's harmonic mean of precision and recall, with its weight of recall."""
+
+    def weigh(words: set[str]) -> float:
+        return sum(1 if is_content_word(word) else 1 / 3 for word in words)
+
+    shared = weigh(set(one) & set(other))
+    precision, recall = shared / weigh(set(one)), shared / weigh(set(other))
+    return precision * recall / (0.85 * precision + 0.15 * recall) if shared else 0.0
+
+
+def literal_similarity(one: Sequence[str], other: Sequence[str]) -> float:
+    cosine = sum(literal_cosine(one, other, size) for size in (1, 2)) / 2
+    nearness = exp(-((len(one) - len(other)) ** 2) / (2 * 6**2))
+    return (cosine * nearness + literal_overlap(one, other)) / 2
+
+
+@given(sentences)
+def test_agreement_equals_the_transcription(said: list[str]) -> None:
+    counts = [1 + place % 3 for place in range(len(said))]
+    each = [sentence.split() for sentence in said]
+    expected = [
+        sum(n * literal_similarity(one, other) for n, other in zip(counts, each, strict=True))
+        / sum(counts)
+        for one in each
+    ]
+    np.testing.assert_allclose(mbr_scores(said, counts, PHRASES), expected, atol=1e-12)
 
 
 @given(sentences)

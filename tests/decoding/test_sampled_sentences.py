@@ -26,9 +26,12 @@ def test_drawn_sentences_are_whole_and_different(seed: int, kind: Kind) -> None:
         assert 1 <= len(sentences) <= 6
         assert len({one.ids for one in sentences}) == len(sentences)
         assert sentences == sorted(sentences, key=lambda one: -one.score)
+        assert sum(one.samples for one in sentences) == 6
         for one in sentences:
             assert 1 <= len(one.ids) <= 5
             assert min(one.ids) >= len(Vocabulary.SPECIAL_TOKENS)
+            length = (len(one.ids) + 1) ** options.length_penalty
+            assert one.score == pytest.approx(one.log_probability / length)
 
 
 def test_a_drawn_sentence_knows_its_probability() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densevidcap.data.lsa import LatentSpace
-from densevidcap.metrics.diversity import cluster, diversity
+from densevidcap.metrics.diversity import Array, cluster, diversity
 
 WORDS = ("man", "dog", "horse", "car", "runs", "sings", "drives", "eats", "red", "small")
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
@@ -37,6 +38,15 @@ def test_order_does_not_matter_and_it_has_a_range(
     assert found == pytest.approx(diversity(space.embed(shuffled)))
     # Cosines of n vectors sum to -n at least.
     assert -1e-9 <= found <= 1 + 1 / (len(sentences) - 1) + 1e-9
+
+
+@given(st.integers(2, 7), st.integers(0, 10_000))
+def test_it_is_equation_15(count: int, seed: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(count, 3))
+    apart = [
+        1 - x @ y / (np.linalg.norm(x) * np.linalg.norm(y)) for x, y in permutations(vectors, 2)
+    ]
+    assert diversity(vectors) == pytest.approx(sum(apart) / len(apart))
 
 
 def test_orthogonal_sentences_differ_wholly() -> None:
@@ -78,3 +88,46 @@ def test_clusters_that_lie_apart_are_found(count: int, seed: int) -> None:
 def test_fewer_points_than_clusters_are_their_own_centres() -> None:
     centres = cluster(np.repeat(np.eye(2), 3, axis=0), 3)
     assert {tuple(centre) for centre in centres} == {(1, 0), (0, 1)}
+
+
+def draw_unit(seed: int, count: int) -> Array:
+    vectors = np.random.default_rng(seed).normal(size=(count, 3))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+@given(st.integers(1, 4), st.integers(0, 10_000))
+def test_each_centre_is_the_mean_of_what_is_nearest_to_it(count: int, seed: int) -> None:
+    vectors = draw_unit(seed, 12)
+    centres = cluster(vectors, count, seed)
+    nearest = ((vectors[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    for number, centre in enumerate(centres):
+        np.testing.assert_allclose(centre, vectors[nearest == number].mean(axis=0))
+
+
+@given(st.integers(1, 4), st.integers(0, 10_000))
+def test_clusters_go_by_direction_and_seed_alone(count: int, seed: int) -> None:
+    vectors = draw_unit(seed, 12)
+    longer = np.random.default_rng(seed).uniform(0.1, 9, (12, 1))
+    centres = cluster(vectors, count, seed)
+    np.testing.assert_array_equal(cluster(vectors, count, seed), centres)
+    np.testing.assert_allclose(cluster(vectors * longer, count, seed), centres)
+
+
+def test_clusters_are_as_tight_as_the_tightest_there_are() -> None:
+    """Held against every partition."""
+    excess = []
+    for seed in range(5):
+        vectors = draw_unit(seed, 7)
+        partitions = (np.array([0, *labels]) for labels in product(range(3), repeat=6))
+        tightest = min(
+            sum(
+                float(((part - part.mean(axis=0)) ** 2).sum())
+                for part in (vectors[labels == number] for number in range(3))
+                if len(part)
+            )
+            for labels in partitions
+        )
+        centres = cluster(vectors, 3, seed)
+        found = ((vectors[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum()
+        excess.append(found / tightest - 1)
+    assert max(excess) == pytest.approx(0, abs=1e-9)

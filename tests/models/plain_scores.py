@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.captioner import CaptionModel
-from densevidcap.models.streams import Streams
+from densevidcap.models.fusion import Streams
 
 
 @torch.inference_mode()

@@ -10,7 +10,7 @@ from torch import Tensor
 from densevidcap.config import CaptionerConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.captioner import CaptionModel, StreamWidths
-from densevidcap.models.streams import Streams
+from densevidcap.models.fusion import Streams
 
 Kind = Literal["bi-s2vt", "s2vt", "mean-pooling", "soft-attention"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -12,7 +12,7 @@ from tests.models.small_views import FEATURES, REGIONS, WORDS, make_view
 from densevidcap.config import EvaluatorConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork, gather
-from densevidcap.models.streams import ClipView
+from densevidcap.models.views import ClipView
 from densevidcap.train.evaluator import Example
 
 THINGS = ("dog", "cat", "horse", "car", "ball", "tree", "boat")

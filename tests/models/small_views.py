@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from densevidcap.models.streams import ClipView
+from densevidcap.models.views import ClipView
 
 REGIONS, FEATURES, WORDS = 6, 5, 7
 

@@ -26,7 +26,7 @@ from densevidcap.decoding.generate import search
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import CARD, save_model
 from densevidcap.models.captioner import CaptionModel, StreamWidths
-from densevidcap.models.streams import Streams
+from densevidcap.models.fusion import Streams
 
 BEAMS = DecodingConfig()
 

@@ -17,7 +17,7 @@ from densevidcap.config import OptimisationConfig
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import save_model
 from densevidcap.models.category import CategoryClassifier, CategoryTask, mark_category
-from densevidcap.models.streams import ClipView
+from densevidcap.models.views import ClipView
 from densevidcap.train.loop import TrainingLoop
 
 CATEGORIES = ("cooking", "music", "sports")

@@ -19,7 +19,8 @@ from densevidcap.decoding.mbr import Phrases
 from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.decoders import S2VT
-from densevidcap.models.streams import ClipView, Seen
+from densevidcap.models.fusion import Seen
+from densevidcap.models.views import ClipView
 from densevidcap.pipeline.generator import CaptionGenerator
 
 CATEGORIES = ("cooking", "music", "sports")

@@ -41,7 +41,7 @@ from densevidcap.errors import ModelError
 from densevidcap.models.backbones import BACKBONES
 from densevidcap.models.category import CategoryClassifier, CategoryTask
 from densevidcap.models.device import device_of, move, resolve_device
-from densevidcap.models.streams import StreamFusion
+from densevidcap.models.fusion import StreamFusion
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.evaluator import EvaluatorTask
 from densevidcap.train.feature_cache import cache_features

@@ -14,14 +14,9 @@ from tests.models.small_world import SAMPLING, make_lexicon, make_model, write_c
 from densevidcap.config import ModelConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import ClipRecord, read_manifest
-from densevidcap.models.streams import (
-    STREAMS,
-    StreamProjection,
-    extract_streams,
-    find_stream,
-    look,
-    make_streams,
-)
+from densevidcap.models.fusion import StreamProjection
+from densevidcap.models.streams import STREAMS, extract_streams, find_stream, make_streams
+from densevidcap.models.views import look
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.progress import Silent
 from densevidcap.train.evaluator import EvaluatorStage

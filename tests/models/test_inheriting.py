@@ -11,7 +11,7 @@ from densevidcap.config import CaptionerConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import ModelError
 from densevidcap.models.captioner import CaptionModel, StreamWidths, warm_start
-from densevidcap.models.streams import Streams
+from densevidcap.models.fusion import Streams
 
 OLD, NEW = Vocabulary(["a", "dog", "runs"]), Vocabulary(["runs", "a", "whale"])
 

@@ -14,7 +14,7 @@ from tests.models.small_corpus import ASSOCIATION, LEXICON_SIZE, REGIONS, Corpus
 from densevidcap.config import AssociationConfig, RegionsConfig, StreamsConfig
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.models.streams import view_clip
+from densevidcap.models.views import view_clip
 from densevidcap.regions import WeightStep, generate_sequences, pool_words
 from densevidcap.regions.association import LEFT_OUT
 from densevidcap.train import view_cache

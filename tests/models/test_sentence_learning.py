@@ -17,7 +17,8 @@ from tests.models.small_corpus import LEXICON_SIZE, REGIONS, Corpus, make_corpus
 from densevidcap.config import AssociationConfig, CaptionerConfig, SentenceTrainingConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.models.streams import look, make_streams
+from densevidcap.models.streams import make_streams
+from densevidcap.models.views import look
 from densevidcap.train.sentences import Batch, SentenceTask
 from densevidcap.train.view_cache import open_view_cache
 

@@ -27,7 +27,8 @@ from densevidcap.decoding.mbr import Phrases
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import BACKBONES, build_backbone
 from densevidcap.models.captioner import CaptionModel, StreamWidths
-from densevidcap.models.streams import StreamSizes, look, make_streams, size_streams, view_clip
+from densevidcap.models.streams import StreamSizes, make_streams, size_streams
+from densevidcap.models.views import look, view_clip
 from densevidcap.models.word_detector import LexicalFCN, RegionEncoder
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator

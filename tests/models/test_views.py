@@ -11,19 +11,9 @@ from tests.models.small_views import FEATURES, WORDS, make_view
 
 from densevidcap.config import RegionsConfig, StreamsConfig
 from densevidcap.errors import ModelError
-from densevidcap.models.streams import (
-    STREAMS,
-    ClipView,
-    Row,
-    StreamProjection,
-    StreamSizes,
-    find_stream,
-    look,
-    make_streams,
-    size_streams,
-    spread_evenly,
-    view_clip,
-)
+from densevidcap.models.fusion import StreamProjection
+from densevidcap.models.streams import STREAMS, StreamSizes, find_stream, make_streams, size_streams
+from densevidcap.models.views import ClipView, Row, look, spread_evenly, view_clip
 from densevidcap.regions import generate_sequences
 from densevidcap.types import FrameGrid, Grid
 

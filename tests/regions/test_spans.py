@@ -44,3 +44,11 @@ def test_a_span_is_the_best_of_all_runs(per_frame: list[float]) -> None:
     kept = best_run(per_frame)
     assert kept == list(range(kept[0], kept[-1] + 1))
     assert excess[kept].sum() == pytest.approx(max(runs), abs=1e-6)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=10))
+def test_of_equal_runs_it_is_the_last_and_as_long_as_it_can_be(excess: list[int]) -> None:
+    length = len(excess)
+    runs = [(stop, -start) for stop in range(1, length + 1) for start in range(stop)]
+    best = max(runs, key=lambda run: (sum(excess[-run[1] : run[0]]), *run))
+    assert find_best_run(np.array(excess, np.float64)) == (-best[1], best[0])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -66,6 +69,31 @@ def test_each_format_can_be_downloaded(studio: RunningStudio, done: str, kind: s
     assert answer.content
     assert str(studio.data) not in answer.text
     assert find_format(Path(name)) == kind
+
+
+def test_a_new_format_is_offered_by_command_and_studio() -> None:
+    """One line in `export/formats.py` is enough; in a process of its own, as a line would be."""
+    added = """
+from densevidcap.export import formats
+formats.FORMATS["txt"] = formats.Format(".txt", "subtitles:render_srt", "captions")
+formats.ENDINGS["txt"] = ".txt"
+import json
+from click.testing import CliRunner
+from fastapi import FastAPI
+from densevidcap.cli.caption import command
+from densevidcap.studio.routes import router
+studio = FastAPI()
+studio.include_router(router)
+print(json.dumps([CliRunner().invoke(command, ["--help"]).output, studio.openapi()]))
+"""
+    ran = subprocess.run([sys.executable, "-c", added], capture_output=True, text=True, check=True)
+    help_text, description = json.loads(ran.stdout)
+    assert "fiftyone|txt" in help_text
+    asked = description["paths"]["/api/clips/{id}/export/{format}"]["get"]["parameters"]
+    (schema,) = (each["schema"] for each in asked if each["name"] == "format")
+    for kind in (*ENDINGS, "txt"):
+        assert re.search(schema["pattern"], kind)
+    assert not re.search(schema["pattern"], "txt.exe")
 
 
 def test_progress_comes_as_events_until_the_end(studio: RunningStudio, clip: Path) -> None:

@@ -22,7 +22,7 @@ from densevidcap.data.manifest import read_manifest
 from densevidcap.decoding.select import choose
 from densevidcap.examples import World, write_world
 from densevidcap.model_folder import read_model_config
-from densevidcap.models.streams import ClipView
+from densevidcap.models.views import ClipView
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.generator import CaptionGenerator

@@ -22,7 +22,7 @@ from densevidcap.config import DecodingConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.captioner import CaptionModel
 from densevidcap.models.device import widest_float
-from densevidcap.models.streams import Streams
+from densevidcap.models.fusion import Streams
 from densevidcap.types import Hypothesis
 
 ROWS = 64

@@ -16,8 +16,9 @@ from densevidcap.config import CaptionerConfig, build_section
 from densevidcap.data.text import Vocabulary, match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
-from densevidcap.models.decoders import S2VT, Decoder, MeanPooling, SoftAttention, State
-from densevidcap.models.streams import StreamFusion, StreamProjection, Streams, find_stream
+from densevidcap.models.decoders import State, build_decoder
+from densevidcap.models.fusion import StreamFusion, StreamProjection, Streams
+from densevidcap.models.streams import find_stream
 
 KIND = "captioner"
 VOCABULARY = "vocabulary.json"
@@ -37,15 +38,6 @@ class StreamWidths:
             raise ModelError("frame_level must name at least one stream")
         if self.frame_level.keys() & self.clip_level.keys():
             raise ModelError("a stream is either in frame_level or in clip_level, not in both")
-
-
-def build_decoder(config: CaptionerConfig) -> Decoder:
-    sizes = (config.hidden, config.embedding, config.hidden)
-    if config.kind == "mean-pooling":
-        return MeanPooling(*sizes)
-    if config.kind == "soft-attention":
-        return SoftAttention(*sizes)
-    return S2VT(*sizes, config.dropout, directions=2 if config.kind == "bi-s2vt" else 1)
 
 
 class CaptionModel(nn.Module):

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.device import device_of, move
-from densevidcap.models.streams import ClipView
+from densevidcap.models.views import ClipView
 from densevidcap.types import FloatArray
 
 KIND = "category"

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from densevidcap.models.streams import Seen
+from densevidcap.config import CaptionerConfig
+from densevidcap.models.fusion import Seen
 
 
 class Recurrence(nn.LSTM):
@@ -185,3 +186,12 @@ class SoftAttention(Decoder):
         energy: Tensor = self.energy(torch.tanh(state["keys"] + looking_for)).squeeze(-1)
         weights = energy.masked_fill(state["padding"], float("-inf")).softmax(-1)
         return weights.unsqueeze(1) @ state["frames"]
+
+
+def build_decoder(config: CaptionerConfig) -> Decoder:
+    sizes = (config.hidden, config.embedding, config.hidden)
+    if config.kind == "mean-pooling":
+        return MeanPooling(*sizes)
+    if config.kind == "soft-attention":
+        return SoftAttention(*sizes)
+    return S2VT(*sizes, config.dropout, directions=2 if config.kind == "bi-s2vt" else 1)

@@ -20,7 +20,8 @@ from densevidcap.data.text import Vocabulary, tokenise
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.device import device_of
-from densevidcap.models.streams import ClipView, StreamProjection
+from densevidcap.models.fusion import StreamProjection
+from densevidcap.models.views import ClipView
 from densevidcap.types import FloatArray
 
 CLIP_STREAMS = ("clip", "clip_words")

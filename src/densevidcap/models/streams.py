@@ -1,239 +1,25 @@
-"""What a sentence is made from: named inputs of a region-sequence, any of which may be absent."""
+"""What a sentence is made from, by name: inputs that are read from a view of a clip."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import ClassVar, Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from densevidcap.config import StreamsConfig
 from densevidcap.data.clip import Clip
 from densevidcap.data.sampling import Shot
 from densevidcap.errors import ModelError
-from densevidcap.models.shown_words import score_clip
-from densevidcap.regions.objectives import IndexArray
-from densevidcap.regions.search import pool_words
-from densevidcap.types import FloatArray, FrameGrid, RegionSequence, TimeArray
-
-
-@dataclass(frozen=True)
-class Streams:
-    """Named inputs of N region-sequences."""
-
-    frames: Mapping[str, Tensor]
-    """Name to (N, T, D): one vector a frame ("regions", "global", …)."""
-    whole: Mapping[str, Tensor]
-    """Name to (N, D): one vector for all frames together ("clip", "words", "category", …)."""
-    lengths: Tensor
-    """(N,): frames of each, at least one; what lies beyond them is padding."""
-    missing: Mapping[str, Tensor] = field(default_factory=dict)
-    """Name to (N,): which of the sequences are without that stream, where not all have it."""
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def select(self, rows: Tensor | slice) -> Streams:
-        """The sequences of these numbers, in this order and as often as they are named."""
-        return self._map(lambda tensor: tensor[rows])
-
-    def to(self, device: torch.device) -> Streams:
-        return self._map(lambda tensor: tensor.to(device))
-
-    def _map(self, change: Callable[[Tensor], Tensor]) -> Streams:
-        frames, whole, missing = (
-            {name: change(tensor) for name, tensor in part.items()}
-            for part in (self.frames, self.whole, self.missing)
-        )
-        return Streams(frames, whole, change(self.lengths), missing)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """All streams of N region-sequences, brought to one width H."""
-
-    frames: Tensor
-    """(N, T, H): each frame, with what belongs to all frames."""
-    whole: Tensor
-    """(N, H): what belongs to all frames, alone."""
-    lengths: Tensor
-    """(N,)"""
-
-    @property
-    def padding(self) -> Tensor:
-        """(N, T): which steps lie beyond their row's frames."""
-        steps = torch.arange(self.frames.shape[1], device=self.lengths.device)
-        return steps >= self.lengths[:, None]
-
-
-class StreamProjection(nn.Module):
-    """One stream (…, D) to the common width (…, H)."""
-
-    def __init__(self, features: int, width: int, dropout: float) -> None:
-        super().__init__()
-        # Streams differ in scale by orders of magnitude: probabilities, means after a ReLU, ….
-        self.norm = nn.LayerNorm(features)
-        self.linear = nn.Linear(features, width)
-        self.absent = nn.Parameter(torch.zeros(width))
-        self.dropout = dropout
-
-    def forward(self, stream: Tensor | None, missing: Tensor | None = None) -> Tensor:
-        """A stream that is not there is the learned vector (H,), in training now and then too.
-
-        `missing` (N,) says in which rows it is not, where it is in some.
-        """
-        if stream is None:
-            return self.absent
-        projected: Tensor = self.linear(self.norm(stream))
-        each_row = (len(stream),) + (1,) * (stream.ndim - 1)
-        if missing is not None:
-            projected = torch.where(missing.view(each_row), self.absent, projected)
-        if self.training and self.dropout:
-            dropped = torch.rand(each_row, device=stream.device) < self.dropout
-            projected = torch.where(dropped, self.absent, projected)
-        return projected
-
-
-class StreamFusion(nn.Module):
-    """The sum of all projected streams.
-
-    A sum of projections is one linear map of all streams side by side, but one
-    in which a stream can be absent.
-    """
-
-    def __init__(
-        self,
-        frames: Mapping[str, int],
-        whole: Mapping[str, int],
-        width: int,
-        dropout: float,
-        stream_dropout: Mapping[str, float],
-    ) -> None:
-        super().__init__()
-
-        def project(streams: Mapping[str, int]) -> nn.ModuleDict:
-            return nn.ModuleDict(
-                {
-                    name: StreamProjection(features, width, stream_dropout.get(name, 0.0))
-                    for name, features in streams.items()
-                }
-            )
-
-        self.frames, self.whole = project(frames), project(whole)
-        self.width = width
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, streams: Streams) -> Seen:
-        """Streams that the model was not built for are not looked at."""
-        longest = int(streams.lengths.max())
-        missing = streams.missing
-        whole = torch.zeros(len(streams), self.width, device=streams.lengths.device)
-        for name, projection in self.whole.items():
-            whole = whole + projection(streams.whole.get(name), missing.get(name))
-        frames = whole.unsqueeze(1).expand(-1, longest, -1)
-        for name, projection in self.frames.items():
-            stream = streams.frames.get(name)
-            shown = None if stream is None else stream[:, :longest]
-            frames = frames + projection(shown, missing.get(name))
-        return Seen(self.dropout(frames), self.dropout(whole), streams.lengths)
-
-
-@dataclass(frozen=True)
-class ClipView:
-    """K region-sequences through T frames, and the probabilities of the V most frequent words."""
-
-    features: FloatArray
-    """(T, R, D)"""
-    paths: IndexArray
-    """(K, T): each sequence's region in each frame."""
-    sequence_words: FloatArray
-    """(K, V): the highest probability along the sequence."""
-    clip_words: FloatArray
-    """(V,): P(the clip shows the word)."""
-    category: FloatArray | None = None
-    """(C,): P(category)."""
-    frame_vectors: FloatArray | None = None
-    """(T, D): one for each whole frame, where the eyes have such."""
-    extracted: Mapping[str, FloatArray] = field(default_factory=dict)
-    """Streams that were read from the clip itself: name to (T, D) or (D,). None that it lacks."""
-
-
-def view_clip(
-    seen: FrameGrid,
-    sequences: Sequence[RegionSequence],
-    words: int,
-    extracted: Mapping[str, FloatArray] | None = None,
-) -> ClipView:
-    """Of sequences through all frames; `words` is V."""
-    return ClipView(
-        seen.features,
-        np.array([sequence.regions for sequence in sequences]),
-        pool_words(sequences, seen)[:, :words],
-        score_clip(seen.probabilities[:, :, :words]),
-        frame_vectors=seen.frame_vectors,
-        extracted=extracted or {},
-    )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One region-sequence to describe, seen in some of its frames."""
-
-    view: ClipView
-    sequence: int
-    frames: IndexArray
-
-    @cached_property
-    def _seen(self) -> tuple[FloatArray, FloatArray]:
-        # The features of all regions are let go again: those of a batch are too many to keep.
-        features = np.asarray(self.view.features[self.frames], np.float32)
-        path = self.view.paths[self.sequence, self.frames]
-        return features[np.arange(len(path)), path], features.mean(axis=1)
-
-    @property
-    def regions(self) -> FloatArray:
-        """(T, D): its own region of each frame."""
-        return self._seen[0]
-
-    @property
-    def means(self) -> FloatArray:
-        """(T, D): of all regions of each frame."""
-        return self._seen[1]
-
-    @property
-    def frame_vectors(self) -> FloatArray | None:
-        """(T, D): of each whole frame."""
-        vectors = self.view.frame_vectors
-        return None if vectors is None else np.asarray(vectors[self.frames], np.float32)
-
-    @cached_property
-    def words(self) -> FloatArray:
-        """(K, V): roots of every sequence's word probabilities.
-
-        A root brings the many small probabilities nearer to the few large ones.
-        """
-        return np.sqrt(np.asarray(self.view.sequence_words, np.float32))
-
-
-def look(
-    view: ClipView, sequences: Sequence[int] | None = None, most: int | None = None
-) -> list[Row]:
-    """The view's sequences, each in all of its frames, or in at most so many, evenly spread."""
-    count = view.paths.shape[1]
-    frames = spread_evenly(count, min(count, most or count))
-    chosen = range(len(view.paths)) if sequences is None else sequences
-    return [Row(view, sequence, frames) for sequence in chosen]
-
-
-def spread_evenly(count: int, chosen: int) -> IndexArray:
-    """(chosen,): the frames in the middle of so many equal parts."""
-    return np.floor((np.arange(chosen) + 0.5) * count / chosen).astype(np.intp)
+from densevidcap.models.fusion import Streams
+from densevidcap.models.views import Row
+from densevidcap.types import FloatArray, TimeArray
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,8 @@ from densevidcap.errors import ClipError, ModelError
 from densevidcap.model_folder import BUNDLED, CARD, STAGES, read_model_config
 from densevidcap.models.device import resolve_device
 from densevidcap.models.evaluator import Evaluator
-from densevidcap.models.streams import (
-    ClipView,
-    StreamSizes,
-    extract_streams,
-    find_stream,
-    view_clip,
-)
+from densevidcap.models.streams import StreamSizes, extract_streams, find_stream
+from densevidcap.models.views import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
 from densevidcap.pipeline.captions import choose_captions

@@ -19,7 +19,9 @@ from densevidcap.model_folder import CATEGORY, MEANING, PHRASES
 from densevidcap.models.captioner import CaptionModel
 from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.device import device_of
-from densevidcap.models.streams import ClipView, Row, Streams, look, make_streams
+from densevidcap.models.fusion import Streams
+from densevidcap.models.streams import make_streams
+from densevidcap.models.views import ClipView, Row, look
 from densevidcap.regions.objectives import Float64Array
 from densevidcap.types import FloatArray, Hypothesis
 

@@ -176,7 +176,7 @@ def _through_time(subset: Subset, clip: FrameGrid) -> RegionSequence:
 
 
 def find_best_run(excess: Float64Array) -> tuple[int, int]:
-    """(start, stop) of the run with the highest sum; of equals, the longest."""
+    """(start, stop) of the run with the highest sum; of equals, the last, as long as it can be."""
     before = np.concatenate([[0.0], np.cumsum(excess)])
     best_sums = before[1:] - np.minimum.accumulate(before)[:-1]
     stop = len(excess) - int(np.argmax(best_sums[::-1]))

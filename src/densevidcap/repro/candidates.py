@@ -17,7 +17,7 @@ from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import Ranked, fill, list_ranks
 from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
 from densevidcap.models.category import mark_category
-from densevidcap.models.streams import ClipView
+from densevidcap.models.views import ClipView
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.repro.definition import Known, Row

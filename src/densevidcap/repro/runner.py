@@ -10,7 +10,7 @@ from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.errors import CorpusError
 from densevidcap.model_folder import read_model_config
-from densevidcap.models.streams import ClipView
+from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.progress import Progress
 from densevidcap.train.feature_cache import FeatureCache, cache_features

@@ -7,7 +7,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
@@ -65,7 +65,7 @@ Count = Annotated[
 Diversity = Annotated[
     float | None, Query(ge=0, le=1, description="What sameness costs; else the model's.")
 ]
-Format = Literal["json", "vtt", "srt", "mp4", "html", "coco", "cvat", "fiftyone"]
+Format = Annotated[str, Path(alias="format", pattern=f"^({'|'.join(ENDINGS)})$")]
 
 router = APIRouter(prefix="/api")
 
@@ -242,7 +242,7 @@ async def export_clip(
     request: Request,
     studio: Open,
     key: Key,
-    kind: Annotated[Format, Path(alias="format")],
+    kind: Format,
     k: Count = None,
     diversity: Diversity = None,
 ) -> FileResponse:

@@ -22,15 +22,9 @@ from densevidcap.model_folder import CATEGORY, MEANING, PHRASES, WEIGHTS
 from densevidcap.models.captioner import CaptionModel, StreamWidths, warm_start
 from densevidcap.models.category import CategoryClassifier, CategoryTask, mark_category
 from densevidcap.models.device import device_of, move
-from densevidcap.models.streams import (
-    ClipView,
-    Row,
-    Streams,
-    StreamSizes,
-    make_streams,
-    size_streams,
-    spread_evenly,
-)
+from densevidcap.models.fusion import Streams
+from densevidcap.models.streams import StreamSizes, make_streams, size_streams
+from densevidcap.models.views import ClipView, Row, spread_evenly
 from densevidcap.progress import Progress
 from densevidcap.regions.association import LEFT_OUT
 from densevidcap.regions.objectives import IndexArray

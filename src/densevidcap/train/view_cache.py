@@ -25,7 +25,7 @@ from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
 from densevidcap.model_folder import write_json
-from densevidcap.models.streams import ClipView, view_clip
+from densevidcap.models.views import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN, RegionEncoder
 from densevidcap.regions import (
     CaptionedClip,

@@ -1,0 +1,154 @@
+"""What sentence models are made of, held against each formula written out."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from densevidcap.models.decoders import S2VT, MeanPooling, Recurrence, SoftAttention, State, reverse
+from densevidcap.models.fusion import Seen
+
+FEATURES, EMBEDDING, HIDDEN = 3, 2, 4
+lengths_of_rows = st.lists(st.integers(1, 5), min_size=1, max_size=4)
+seeds = st.integers(0, 10_000)
+
+
+def draw(seed: int, *shape: int) -> Tensor:
+    random = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=random, dtype=torch.float64)
+
+
+def see(lengths: list[int], seed: int, width: int = FEATURES) -> Seen:
+    """Rows of these lengths; padding is as random as the rest."""
+    rows = len(lengths)
+    frames = draw(seed, rows, max(lengths) + 1, width)
+    return Seen(frames, draw(seed, rows, width), torch.tensor(lengths))
+
+
+@given(lengths_of_rows, seeds)
+def test_each_row_is_turned_round_and_its_padding_stays(lengths: list[int], seed: int) -> None:
+    frames = see(lengths, seed).frames
+    turned = reverse(frames, torch.tensor(lengths))
+    for row, length in enumerate(lengths):
+        assert turned[row, :length].equal(frames[row, :length].flip(0))
+        assert turned[row, length:].equal(frames[row, length:])
+
+
+@settings(max_examples=25)
+@given(lengths_of_rows, st.integers(1, 3), seeds)
+def test_a_memory_goes_on_as_if_there_had_been_no_break(
+    lengths: list[int], steps: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    lstm = Recurrence(FEATURES, HIDDEN).double()
+    frames, more = see(lengths, seed).frames, draw(seed + 1, len(lengths), steps, FEATURES)
+    begun, memory = lstm.begin(frames, torch.tensor(lengths))
+    assert memory.shape == (len(lengths), 2, HIDDEN)
+    following, after = lstm.go_on(more, memory)
+    for row, length in enumerate(lengths):
+        whole = torch.cat([frames[row, :length], more[row]])[None]
+        expected, (hidden, cell) = lstm(whole)
+        torch.testing.assert_close(begun[row, :length], expected[0, :length])
+        torch.testing.assert_close(following[row], expected[0, length:])
+        torch.testing.assert_close(after[row], torch.cat([hidden[0], cell[0]]))
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 4), st.integers(1, 3), seeds)
+def test_steps_without_input_are_steps_with_zeros(rows: int, steps: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    lstm = Recurrence(FEATURES, HIDDEN).double()
+    memory = draw(seed, rows, 2, HIDDEN)
+    found = lstm.step_zero_input(steps, memory)
+    expected = lstm.go_on(torch.zeros(rows, steps, FEATURES, dtype=torch.float64), memory)
+    torch.testing.assert_close(found, expected)
+
+
+def test_nothing_is_remembered_at_first() -> None:
+    lstm = Recurrence(FEATURES, HIDDEN).double()
+    like = draw(0, 3, FEATURES)
+    memory = lstm.empty(like)
+    assert memory.shape == (3, 2, HIDDEN)
+    assert memory.dtype == like.dtype
+    assert not memory.any()
+
+
+def test_both_directions_share_the_width_of_one() -> None:
+    for directions in (1, 2):
+        model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.0, directions)
+        sizes = [lstm.hidden_size for lstm in model.lower if isinstance(lstm, Recurrence)]
+        assert len(sizes) == directions
+        assert sum(sizes) == HIDDEN == model.upper.hidden_size
+
+
+def test_the_second_direction_reads_from_last_to_first() -> None:
+    torch.manual_seed(0)
+    model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.0, directions=2).double()
+    forth, back = model.lower
+    back.load_state_dict(forth.state_dict())
+    seen = see([3, 1, 2], seed=0)
+    turned = Seen(reverse(seen.frames, seen.lengths), seen.whole, seen.lengths)
+    here, there = model.encode(seen), model.encode(turned)
+    torch.testing.assert_close(here["lower1"], there["lower0"])
+    torch.testing.assert_close(here["lower0"], there["lower1"])
+
+
+def test_frames_and_words_are_padding_for_each_other() -> None:
+    """Of one direction: below, frames and then zeros; above, no word and then the words."""
+    torch.manual_seed(0)
+    model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.0, directions=1).double()
+    frames, words = draw(0, 1, 3, FEATURES), draw(1, 1, 2, EMBEDDING)
+    seen = Seen(frames, draw(2, 1, FEATURES), torch.tensor([3]))
+    found, _ = model.decode(model.encode(seen), words)
+    lower, _ = model.lower[0](torch.cat([frames, frames.new_zeros(1, 2, FEATURES)], 1))
+    said = torch.cat([words.new_zeros(1, 3, EMBEDDING), words], 1)
+    upper, _ = model.upper(torch.cat([lower, said], -1))
+    torch.testing.assert_close(found, upper[:, 3:])
+
+
+def test_units_are_dropped_in_training_only() -> None:
+    torch.manual_seed(0)
+    model = S2VT(FEATURES, EMBEDDING, 64, 0.5, directions=2).double()
+    seen, words = see([3, 2], seed=0), draw(1, 2, 2, EMBEDDING)
+
+    def say() -> Tensor:
+        hidden, _ = model.decode(model.encode(seen), words)
+        return hidden
+
+    assert not torch.allclose(say(), say())
+    model.eval()
+    assert say().equal(say())
+
+
+@given(lengths_of_rows, seeds)
+def test_a_mean_is_that_of_the_rows_own_frames(lengths: list[int], seed: int) -> None:
+    seen = see(lengths, seed)
+    state = MeanPooling(FEATURES, EMBEDDING, HIDDEN).double().encode(seen)
+    for row, length in enumerate(lengths):
+        torch.testing.assert_close(state["mean"][row], seen.frames[row, :length].mean(0))
+
+
+@settings(max_examples=25)
+@given(lengths_of_rows, seeds)
+def test_attention_is_the_formula_written_out(lengths: list[int], seed: int) -> None:
+    """e_t = v . tanh(K x_t + Q h + b), the context is the mean of x by the softmax of e."""
+    torch.manual_seed(seed)
+    model = SoftAttention(FEATURES, EMBEDDING, HIDDEN).double()
+    seen, word = see(lengths, seed), draw(seed + 1, len(lengths), 1, EMBEDDING)
+    memory = draw(seed + 2, len(lengths), 2, HIDDEN)
+    hidden, after = model.decode(State({**model.encode(seen), "memory": memory}), word)
+    for row, length in enumerate(lengths):
+        frames, now = seen.frames[row, :length], memory[row, 0]
+        looked = model.query.weight @ now + model.query.bias
+        energies = [
+            model.energy.weight[0] @ torch.tanh(model.key.weight @ x + looked) for x in frames
+        ]
+        shares = torch.stack(energies).exp() / torch.stack(energies).exp().sum()
+        context = sum(share * x for share, x in zip(shares, frames, strict=True))
+        assert isinstance(context, Tensor)
+        inputs = torch.cat([context, word[row, 0]])[None, None]
+        expected, remembered = model.lstm.go_on(inputs, memory[row : row + 1])
+        torch.testing.assert_close(hidden[row], expected[0])
+        torch.testing.assert_close(after["memory"][row], remembered[0])
