@@ -69,11 +69,14 @@ def test_its_tokens_are_pooled_to_regions_and_its_class_token_is_the_frame() -> 
     assert encoder.grid == Grid(5, 5, window=2, stride=1)
     regions = encoder(FRAMES)
     torch.testing.assert_close(regions[:, 5], tokens[:, 1:3, 1:3].mean(dim=(1, 2)))
-    torch.testing.assert_close(regions, encoder.split(encoder.observe(FRAMES))[0])
-    frame = encoder.split(encoder.observe(FRAMES))[1]
+    observed, patches = encoder.observe(FRAMES)
+    torch.testing.assert_close(patches, tokens)
+    seen, frame = encoder.split(observed)
+    torch.testing.assert_close(regions, seen)
+    assert frame is not None
     torch.testing.assert_close(frame, backbone.finish(FRAMES, 0)[:, 0])
     lite = RegionEncoder(EyesConfig("lite0", 64, 2, 1)).eval()
-    assert lite.split(lite.observe(FRAMES[:, :, :64, :64]))[1] is None
+    assert lite.split(lite.observe(FRAMES[:, :, :64, :64])[0])[1] is None
     assert lite.frame_channels == 0
 
 

@@ -12,15 +12,13 @@ from tests.data.test_shots import write_scenes
 from tests.pipeline.small_model import TAGS, write_model
 
 import densevidcap
-from densevidcap.config import FramesConfig, ModelConfig, RegionsConfig
+from densevidcap.config import FramesConfig, ModelConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.shots import cut, sample_segment
 from densevidcap.errors import ClipError, ModelError
 from densevidcap.export import save
 from densevidcap.model_folder import BUNDLED, read_model_config, write_model_card
 from densevidcap.pipeline.captioner import STEPS, DenseCaptioner
-from densevidcap.regions import generate_sequences
-from densevidcap.types import Box, FrameGrid, RegionSequence
 
 FEW = {"frames.most": 3, "regions.k": 4, "decoding.samples": 3}
 SHOTS = {"frames.most": 2, "frames.per_shot": "always", "decoding.samples": 2}
@@ -42,25 +40,14 @@ def test_the_same_clip_gets_the_same_captions(model: DenseCaptioner, tmp_path: P
     assert len(captions) == 3
 
 
-def test_boxes_that_were_fitted_reach_the_captions(
-    model: DenseCaptioner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def shrink(box: Box) -> Box:
-        x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
-        return Box(box.left, box.top, x, y)
-
-    def generate(clip: FrameGrid, config: RegionsConfig) -> list[RegionSequence]:
-        plain = generate_sequences(clip, config)
-        return [replace(each, fitted=tuple(map(shrink, each.boxes))) for each in plain]
-
+def test_fitting_changes_boxes_and_nothing_else(model: DenseCaptioner, tmp_path: Path) -> None:
     clip = write_video(tmp_path / "talk.mp4", 20)
-    before = model.caption(clip, k=3, settings=FEW)
-    monkeypatch.setattr("densevidcap.pipeline.captioner.generate_sequences", generate)
-    after = model.caption(clip, k=3, settings=FEW)
-    assert [each.text for each in after] == [each.text for each in before]
-    for plain, fitted in zip(before, after, strict=True):
-        assert fitted.boxes == tuple(map(shrink, plain.boxes))
-        assert fitted.evidence == plain.evidence
+    fitted = model.caption(clip, k=3, settings=FEW)
+    plain = model.caption(clip, k=3, settings=FEW | {"boxes.fit": "grid"})
+    assert any(one.boxes != other.boxes for one, other in zip(fitted, plain, strict=True))
+    for one, other in zip(fitted, plain, strict=True):
+        assert other.sequence.fitted is None
+        assert replace(one, sequence=replace(one.sequence, fitted=None)) == other
 
 
 @pytest.mark.parametrize("kind", ["folder", "shard"])

@@ -122,7 +122,7 @@ def test_windows_are_spread_over_their_patches() -> None:
     grid = Grid(3, 3, 2, 1)
     values = np.array([[1.0, 0.0, 0.0, 0.0]], np.float32)
     spread = spread_windows(values, grid)[0]
-    expected = [[1, 0.5, 0], [0.5, 0.25, 0], [0, 0, 0]]
+    expected = np.array([[1, 0.5, 0], [0.5, 0.25, 0], [0, 0, 0]])
     np.testing.assert_allclose(spread, expected)
     np.testing.assert_allclose(spread_windows(np.ones((1, 4), np.float32), grid), 1)
 

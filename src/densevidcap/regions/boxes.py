@@ -46,7 +46,7 @@ def spread_windows(values: FloatArray, grid: Grid) -> FloatArray:
         within = slice(row, row + grid.window), slice(column, column + grid.window)
         total[:, within[0], within[1]] += values[:, region, None, None]
         covered[within] += 1
-    return total / np.maximum(covered, 1)
+    return np.asarray(total / np.maximum(covered, 1), dtype=np.float32)
 
 
 def fit_to_words(
