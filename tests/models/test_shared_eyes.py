@@ -146,6 +146,19 @@ def test_packing_a_whole_model_and_a_stage(whole: Path, mine: Path, tmp_path: Pa
     assert any(name.startswith(EYES) for name in load_file(tmp_path / "alone" / WEIGHTS))
 
 
+def test_a_copy_of_16_bits_says_the_same_in_half_the_space(mine: Path, tmp_path: Path) -> None:
+    assert models("pack", mine, tmp_path / "whole").exit_code == 0
+    assert models("pack", mine, tmp_path / "half", "--half").exit_code == 0
+    for stage in ("words", "sentences"):
+        full, half = (load_file(tmp_path / name / stage / WEIGHTS) for name in ("whole", "half"))
+        assert full.keys() == half.keys()
+        for name, tensor in full.items():
+            assert half[name].element_size() <= max(2, tensor.element_size() // 2)
+            torch.testing.assert_close(half[name].to(tensor.dtype), tensor, atol=1e-3, rtol=1e-3)
+    loaded = LexicalFCN.load(tmp_path / "half" / "words")
+    assert next(loaded.parameters()).dtype == torch.float32
+
+
 def test_what_cannot_be_packed_is_named(whole: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     assert "no model" in str(models("pack", tmp_path / "there", tmp_path / "out").exception)

@@ -38,7 +38,8 @@ class Part(NamedTuple):
 @click.command("models")
 @click.argument("folders", nargs=-1, metavar="[upgrade|pack] [FOLDER]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(folders: tuple[str, ...], as_json: bool) -> None:
+@click.option("--half", is_flag=True, help="Pack weights of 16 bits: half the size.")
+def command(folders: tuple[str, ...], as_json: bool, half: bool) -> None:
     """The models that come with the package, or those in FOLDERs.
 
     Figures are those of clips that were not learned from, as the models' cards have them.
@@ -52,7 +53,7 @@ def command(folders: tuple[str, ...], as_json: bool) -> None:
     if folders[:1] == ("upgrade",):
         _upgrade(folders[1:])
     elif folders[:1] == ("pack",):
-        _pack(folders[1:])
+        _pack(folders[1:], half)
     else:
         _list([*map(Path, folders)], as_json)
 
@@ -67,13 +68,13 @@ def _upgrade(folders: tuple[str, ...]) -> None:
         echo(f"{folder / CARD}: written, with the model's settings; nothing else changed")
 
 
-def _pack(folders: tuple[str, ...]) -> None:
+def _pack(folders: tuple[str, ...], half: bool) -> None:
     from densevidcap.models.shared_eyes import pack_model
 
     if len(folders) != 2:
         raise click.UsageError("name the folder of the model, and the one to write")
     out = Path(folders[1])
-    pack_model(Path(folders[0]), out)
+    pack_model(Path(folders[0]), out, half)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     echo(f"{out}: a whole model, {size / 1e6:.0f} MB")
 

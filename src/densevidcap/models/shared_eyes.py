@@ -85,8 +85,10 @@ def hash_tensors(tensors: Mapping[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def pack_model(folder: Path, out: Path) -> None:
+def pack_model(folder: Path, out: Path, half: bool = False) -> None:
     """A copy of a model, or of one stage, that needs no other: with its eyes.
+
+    `half` keeps 16 bits of every number: half the size, the same words.
 
     What training left beside the model, such as captions and features, is no part of it.
     """
@@ -101,12 +103,12 @@ def pack_model(folder: Path, out: Path) -> None:
     with workspace(out.absolute().parent, out) as private:
         copy = private / out.name
         for part in dict.fromkeys(part.strip("/") for part in parts):
-            _copy_part(folder / part, copy / part)
+            _copy_part(folder / part, copy / part, half)
         with writing(out):
             copy.rename(out)
 
 
-def _copy_part(folder: Path, copy: Path) -> None:
+def _copy_part(folder: Path, copy: Path, half: bool) -> None:
     """The plain files of a folder; those of a stage after they were found undamaged."""
     if not folder.is_dir():
         return
@@ -116,10 +118,13 @@ def _copy_part(folder: Path, copy: Path) -> None:
         for path in folder.iterdir():
             if path.is_file() and not path.name.startswith("."):
                 shutil.copyfile(path, copy / path.name)
-    if SHARED in card:
+    if SHARED in card or (half and tensors):
         others = tuple(name for name in card["files"] if name != WEIGHTS)
         said = {name: value for name, value in card.items() if name not in (SHARED, "files")}
-        save_model(copy, put_back_eyes(folder, tensors, card), said, others)
+        whole = put_back_eyes(folder, tensors, card)
+        if half:
+            whole = {n: t.half() if t.is_floating_point() else t for n, t in whole.items()}
+        save_model(copy, whole, said, others)
 
 
 def _list_installed() -> list[Path]:
