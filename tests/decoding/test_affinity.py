@@ -28,6 +28,12 @@ def test_what_is_special_is_so_on_average_to_none(seed: int, sequences: int) -> 
 
 
 @given(st.integers(0, 10_000))
+def test_sentences_too_unlikely_for_a_float_are_compared_all_the_same(seed: int) -> None:
+    likelihoods = draw_likelihoods(seed).astype(np.float64)
+    np.testing.assert_allclose(find_special(likelihoods - 2000), find_special(likelihoods))
+
+
+@given(st.integers(0, 10_000))
 def test_words_that_all_sequences_show_alike_say_nothing(seed: int) -> None:
     likelihoods = draw_likelihoods(seed)
     shown = np.tile(np.array([0.1, 0.7, 0.0], np.float32), (4, 1))
