@@ -50,8 +50,8 @@ def test_affinity_equals_the_transcription(seed: int, sequences: int) -> None:
     found = find_affinities(sentences, likelihoods, shown, WORDS)
     for row, sentence in enumerate(sentences):
         likely = np.exp(likelihoods[row].astype(np.float64))
-        raised = shown[:, [WORDS.index(w) for w in {*list_content_words(sentence)} & {*WORDS}]]
-        raised = raised.astype(np.float64) + 0.01
+        columns = [WORDS.index(w) for w in {*list_content_words(sentence)} & {*WORDS}]
+        raised = shown[:, columns].astype(np.float64) + 0.01
         expected = np.log(likely / likely.mean())
         expected += 0.4 * np.log(raised / raised.mean(axis=0)).sum(axis=1)
         np.testing.assert_allclose(found[row], expected, rtol=1e-4, atol=1e-4)

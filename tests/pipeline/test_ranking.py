@@ -72,7 +72,9 @@ def test_what_all_sentences_of_a_clip_share_decides_nothing() -> None:
 
 @given(st.floats(-40, 40, width=32), st.floats(-40, 40, width=32))
 def test_confidence_is_a_sigmoid_of_worth(quality: float, fit: float) -> None:
-    found = Ranking(0.5, 3.0, -1.0).rate(np.float32([quality]), np.float32([fit]))
+    found = Ranking(0.5, 3.0, -1.0).rate(
+        np.array([quality], np.float32), np.array([fit], np.float32)
+    )
     expected = 1 / (1 + np.exp(-(3 * (quality + 0.5 * fit) - 1)))
     assert found == pytest.approx(expected, abs=1e-6)
 
