@@ -10,7 +10,7 @@ RUN     := requirements/run.lock
 DEV     := requirements/dev.lock
 TORCH   := requirements/torch.txt
 
-.PHONY: samples demo studio browser test test-fast test-slow lint lock wheel bench clean
+.PHONY: samples demo studio browser test test-fast test-slow mutants lint lock wheel bench clean
 
 # Only what captioning needs, plus the two packages whose pictures make the sample clips.
 $(DEMO): pyproject.toml $(RUN) $(TORCH)
@@ -48,6 +48,14 @@ test-fast: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow
 
+# One in ten, of the modules that pyproject.toml names; all of them: make mutants MUTANTS=. mutmut needs an
+# older pytest, which is put beside the environment.
+MUTANTS ?= '*3'
+
+mutants: $(STAMP)
+	$(INSTALL) --upgrade --target $(VENV)/mutmut 'mutmut==3.8.0' 'pytest==9.0.3'
+	PYTHONPATH=$(abspath $(VENV))/mutmut $(BIN)/python -m mutmut run --max-children 1 $(MUTANTS)
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,4 +79,4 @@ bench: $(STAMP) samples
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) samples demo-output
+	rm -rf $(VENV) samples demo-output mutants

@@ -28,6 +28,12 @@ def test_what_is_special_is_so_on_average_to_none(seed: int, sequences: int) -> 
 
 
 @given(st.integers(0, 10_000))
+def test_sentences_too_unlikely_for_a_float_are_compared_all_the_same(seed: int) -> None:
+    likelihoods = draw_likelihoods(seed).astype(np.float64)
+    np.testing.assert_allclose(find_special(likelihoods - 2000), find_special(likelihoods))
+
+
+@given(st.integers(0, 10_000))
 def test_words_that_all_sequences_show_alike_say_nothing(seed: int) -> None:
     likelihoods = draw_likelihoods(seed)
     shown = np.tile(np.array([0.1, 0.7, 0.0], np.float32), (4, 1))
@@ -44,8 +50,8 @@ def test_affinity_equals_the_transcription(seed: int, sequences: int) -> None:
     found = find_affinities(sentences, likelihoods, shown, WORDS)
     for row, sentence in enumerate(sentences):
         likely = np.exp(likelihoods[row].astype(np.float64))
-        said = [WORDS.index(w) for w in {*list_content_words(sentence)} & {*WORDS}]
-        raised = shown[:, said].astype(np.float64) + 0.01
+        columns = [WORDS.index(w) for w in {*list_content_words(sentence)} & {*WORDS}]
+        raised = shown[:, columns].astype(np.float64) + 0.01
         expected = np.log(likely / likely.mean())
         expected += 0.4 * np.log(raised / raised.mean(axis=0)).sum(axis=1)
         np.testing.assert_allclose(found[row], expected, rtol=1e-4, atol=1e-4)

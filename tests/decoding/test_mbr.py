@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
-from math import exp, sqrt
+from math import exp, log, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -108,9 +109,19 @@ def test_saying_it_twice_agrees_less() -> None:
 
 
 def test_rarity_counts_clips_not_captions() -> None:
-    assert PHRASES.rarity("a") == 0
-    assert PHRASES.rarity("man") < PHRASES.rarity("dog") < PHRASES.rarity("guitar")
-    assert PHRASES.rarity("zebra") == PHRASES.rarity("guitar")
+    phrases = Phrases.count(CAPTIONS)
+    assert phrases.rarity("a") == 0
+    assert phrases.rarity("man") < phrases.rarity("dog") < phrases.rarity("guitar")
+    assert phrases.rarity("zebra") == phrases.rarity("guitar") == log(4)
+    assert phrases.rarity("a man") == log(4 / 3)
+
+
+def test_only_words_and_pairs_of_several_clips_are_kept(tmp_path: Path) -> None:
+    Phrases.count(CAPTIONS).save(tmp_path / "phrases.json")
+    kept = json.loads((tmp_path / "phrases.json").read_text())["phrases"]
+    assert {len(phrase.split()) for phrase in kept} == {1, 2}
+    assert kept["man"] == 3
+    assert min(kept.values()) == 2
 
 
 def test_phrases_come_back_as_they_were_saved(tmp_path: Path) -> None:

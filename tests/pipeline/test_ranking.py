@@ -112,8 +112,14 @@ def test_sentences_are_sorted_by_confidence() -> None:
     assert Ranking(fit=0.0).sort(found) == ["b", "c", "a"]
     found = replace(found, fit=np.array([0.9, 0.1, 0.2], np.float32))
     assert Ranking(fit=1.0).sort(found) == ["a", "b", "c"]
-    alike = replace(found, quality=np.full(3, 0.5, np.float32))
-    assert Ranking(fit=0.0).sort(alike) == ["a", "b", "c"]
+
+
+def test_of_equally_good_sentences_the_first_comes_first() -> None:
+    names = tuple(map(str, range(99)))
+    found = make_candidates(names, 2, np.random.default_rng(0))
+    quality = np.arange(99, dtype=np.float32) % 2
+    ranked = Ranking(fit=0.0).sort(replace(found, quality=quality))
+    assert ranked == [*names[1::2], *names[::2]]
 
 
 def test_a_ranking_comes_back_as_it_was_saved(tmp_path: Path) -> None:

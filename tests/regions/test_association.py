@@ -62,7 +62,7 @@ def test_shares_equal_the_transcription(seed: int, sequences: int) -> None:
 def test_a_word_that_no_sequence_shows_is_nobodys_share() -> None:
     pooled = np.array([[0.0, 0.3], [0.0, 0.1]], np.float32)
     shares = match([np.array([0]), np.array([0, 1])], pooled, 0.1).shares
-    np.testing.assert_allclose(shares, np.array([[0, 0], [0.75, 0.25]]))
+    np.testing.assert_allclose(shares, [[0.0, 0.0], [0.75, 0.25]])
 
 
 def test_a_word_below_the_threshold_counts_nothing() -> None:
