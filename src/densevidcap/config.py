@@ -187,7 +187,7 @@ class BoxesConfig:
     """How much more the sequence's own regions count than the rest of the frame."""
     memory: float = 0.5
     """How much what is sought in a frame follows what is sought in all of them."""
-    words: float = 0.15
+    words: float = 0.3
     """Share of the words in how much a patch belongs to the thing; the rest is likeness."""
     level: float = 0.1
     """How much a patch must belong to the thing for a box to gain by taking it in."""

@@ -280,7 +280,7 @@ def _join_cards(cards: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         "words": words.get("words", {}),
         "frames": _rename(recipe.get("sampling", {}), frames="most"),
         "regions": {"k": library["k"]} if "k" in library else {},
-        "boxes": {"fit": "grid"},
+        "boxes": {"fit": "grid"} if "encoder" in words else {},
         "association": _rename(_pick(library, "pairing", "most"), pairing="method"),
         "captioner": sentences.get("captioner", {}),
         "evaluator": evaluator.get("evaluator", {}),

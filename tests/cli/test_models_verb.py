@@ -93,7 +93,6 @@ def test_a_model_of_version_0_1_loads_by_what_it_was_trained_with(tmp_path: Path
     assert (evaluator.negatives, evaluator.other_clips, evaluator.listnet) == (3, 4, 0.5)
     assert config.evaluator.width == 8
     assert config.about.licence == "MIT"
-    assert config.boxes.fit == "grid"
 
 
 def test_the_cards_of_the_model_of_version_0_1_are_understood(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_the_papers_maps(
 
 @torch.inference_mode()
 def test_the_papers_windows_leave_sixteen_regions() -> None:
-    for options in (EyesConfig("lite0", 320, window=7, stride=1), EyesConfig("lite0")):
+    for options in (EyesConfig("lite0", 320, 7, 1), EyesConfig("lite0", 320, 4, 2)):
         encoder = RegionEncoder(options).eval()
         assert encoder(torch.zeros(1, 3, 320, 320)).shape == (1, 16, 1280)
         assert len(encoder.grid) == 16

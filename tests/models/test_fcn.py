@@ -125,8 +125,9 @@ def test_bags_start_at_the_words_priors(hidden: int) -> None:
     ("options", "fault"),
     [
         ({"backbone": "alexnet"}, "no backbone named 'alexnet'"),
-        ({"size": 300}, "multiple of 32"),
-        ({"size": 96}, "does not fit 96 pixels"),
+        ({"size": 300}, "multiple of 14"),
+        ({"backbone": "lite0", "size": 300}, "multiple of 32"),
+        ({"size": 42}, "does not fit 42 pixels"),
         ({"backbone": "vgg16"}, "set window = 7 and stride = 1"),
     ],
 )
