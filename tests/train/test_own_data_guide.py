@@ -57,6 +57,13 @@ def hasty(tmp_path: Path) -> Path:
 def test_on_six_clips_for_an_epoch(tmp_path: Path, hasty: Path) -> None:
     printed = follow(tmp_path, "range(6)", f"--config {hasty}")
     assert printed["python use_it.py"]
+    # The encoder stays as it is, so only the packed copy stores it.
+    model, whole = (
+        json.loads((tmp_path / name / "words" / "card.json").read_text())
+        for name in ("my-model", "my-model-whole")
+    )
+    assert model["shared_eyes"]["of"] == "default"
+    assert "shared_eyes" not in whole
     # The table that the guide shows is the one that it makes.
     (shown,) = list_blocks("csv")
     assert set(shown.splitlines()) <= set((tmp_path / "mine.csv").read_text().splitlines())
