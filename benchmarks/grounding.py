@@ -38,8 +38,9 @@ from densevidcap.examples.words import (
     MOTION_PHRASES,
     TEXTURE_WORDS,
 )
+from densevidcap.model_folder import BUNDLED
 from densevidcap.models.backbones.weights import load_imagenet
-from densevidcap.models.word_detector import LexicalFCN
+from densevidcap.models.word_detector import LexicalFCN, RegionEncoder
 from densevidcap.train.feature_cache import FeatureCache, cache_features
 from densevidcap.train.loop import TrainingLoop
 from densevidcap.train.words import WordTask
@@ -48,10 +49,14 @@ from densevidcap.types import FrameGrid
 WORLD = World(size=320, frames=6)
 CLIPS = 300
 SAMPLING = Sampling(frames=4)
-WINDOWS = ((7, 1), (4, 2), (2, 2))
-"""(window, stride) in cells of the 10x10 map: the paper's, ours, and smaller than the things."""
+EYES = {
+    "lite0": (320, ((7, 1), (4, 2), (2, 2))),
+    "dinov2-s14": (224, ((4, 4), (4, 2), (2, 1))),
+}
+"""Size of a frame, and (window, stride) in cells of the map: of a 10x10 map the paper's, that of
+version 0.1, and smaller than the things; of a 16x16 map ours, overlapping ones, and finer."""
 PARADIGMS = {"mimll": "regions (MIMLL)", "mll": "frames (MLL)"}
-BACKBONE, HEAD = "lite0", WordsConfig(hidden=256, dropout=0.3)
+HEAD = WordsConfig(hidden=256, dropout=0.3)
 TRAINING = WordTrainingConfig(
     batch=16, frames_per_clip=0, epochs=30, learning_rate=2e-3, average=0.95
 )
@@ -88,41 +93,48 @@ def compare(records: Sequence[ClipRecord], folder: Path) -> None:
     """Print a row for each grid and each way of training."""
     captions = {record.id: record.captions for record in records}
     lexicon = build_lexicon(captions, lambda sentences: [["X"] * len(s) for s in sentences])
-    cells = read_cells(lexicon, records, folder)
     trained = [record for record in records if record.split == "train"]
     unseen = [WORLD.clip(number) for number, r in enumerate(records) if r.split != "train"]
     table = Table(
-        "window/stride",
+        "eyes, window/stride",
         "trained on",
         *(Column(name, justify="right") for name in (*SORTS, "all")),
         caption=f"% of words that point right in the frames of {len(unseen)} unseen clips",
     )
-    for window, stride in WINDOWS:
-        model = make_model(lexicon, window, stride)
-        pooled = pool(cells, captions, model, folder / f"{window}-{stride}")
-        for paradigm, label in PARADIGMS.items():
-            model = make_model(lexicon, window, stride)
-            options = replace(TRAINING, paradigm=paradigm)  # type: ignore[arg-type]
-            task = WordTask(model, pooled, trained, [], options)
-            TrainingLoop(task, options, folder / f"{window}-{stride}-{paradigm}").train()
-            found = point_all(model, pooled, unseen)
-            table.add_row(f"{window}/{stride}", label, *average(found, "right"))
-            table.add_row("", "  absent words", *average(found, "absent"), style="dim")
-        table.add_row("", "chance", *average(found, "chance"))
-        table.add_row("", "ceiling", *average(found, "ceiling"), end_section=True)
+    for backbone, (size, windows) in EYES.items():
+        all_eyes = [EyesConfig(backbone, size, *window) for window in windows]
+        cells = read_cells(make_model(lexicon, all_eyes[0]).encoder, records, folder)
+        for eyes in all_eyes:
+            name = f"{backbone} {eyes.window}/{eyes.stride}"
+            work = folder / name.replace("/", "-")
+            pooled = pool(cells, captions, make_model(lexicon, eyes), work)
+            for paradigm, label in PARADIGMS.items():
+                model = make_model(lexicon, eyes)
+                options = replace(TRAINING, paradigm=paradigm)  # type: ignore[arg-type]
+                task = WordTask(model, pooled, trained, [], options)
+                TrainingLoop(task, options, work / paradigm).train()
+                found = point_all(model, pooled, unseen)
+                table.add_row(name, label, *average(found, "right"))
+                table.add_row("", "  absent words", *average(found, "absent"), style="dim")
+            table.add_row("", "chance", *average(found, "chance"))
+            table.add_row("", "ceiling", *average(found, "ceiling"), end_section=True)
     Console().print(table)
 
 
-def make_model(lexicon: Lexicon, window: int, stride: int) -> LexicalFCN:
+def make_model(lexicon: Lexicon, eyes: EyesConfig) -> LexicalFCN:
+    """With ImageNet's weights, or those of the bundled model."""
     torch.manual_seed(0)
-    model = LexicalFCN(lexicon, EyesConfig(BACKBONE, WORLD.size, window, stride), HEAD)
-    load_imagenet(model.encoder.backbone)
+    model = LexicalFCN(lexicon, eyes, HEAD)
+    bundled = LexicalFCN.load(BUNDLED / "words").encoder
+    if bundled.config.backbone == eyes.backbone:
+        model.encoder.backbone.load_state_dict(bundled.backbone.state_dict())
+    else:
+        load_imagenet(model.encoder.backbone)
     return model.eval()
 
 
-def read_cells(lexicon: Lexicon, records: Sequence[ClipRecord], folder: Path) -> FeatureCache:
+def read_cells(encoder: RegionEncoder, records: Sequence[ClipRecord], folder: Path) -> FeatureCache:
     """The backbone's last map of every frame, computed once for all windows."""
-    encoder = make_model(lexicon, *WINDOWS[0]).encoder
     end = len(encoder.backbone.stages())
     with Progress(console=Console(stderr=True), transient=True) as progress:
         reading = progress.add_task("Reading clips", total=len(records))
@@ -144,7 +156,9 @@ def pool(
     with pooled.filling():
         for clip in clips:
             x = encoder.backbone.from_cells(torch.from_numpy(cells.features(clip)))
-            regions = encoder.finish(x, end)
+            regions, frame = encoder.finish(x, end), encoder.backbone.frame_vector(x)
+            if frame is not None:
+                regions = torch.cat([regions, frame.unsqueeze(1)], dim=1)
             pooled.append(clip, cells.times(clip), regions.numpy())
     return pooled
 
