@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from densevidcap.config import BoxesConfig
 from densevidcap.regions.boxes import (
     fit_boxes,
+    fit_to_words,
     list_boxes,
     measure_overlap,
     reduce_patches,
     spread_windows,
     weigh_boxes,
 )
-from densevidcap.types import Box, FloatArray, Grid
+from densevidcap.types import Box, FloatArray, Grid, RegionSequence
 
 SIDE = 8
 ALONE = BoxesConfig(level=0.5, steadiness=0.0)
@@ -142,3 +143,29 @@ def test_few_numbers_keep_what_is_alike() -> None:
 
     centred = patches - patches.mean(axis=(0, 1, 2))
     np.testing.assert_allclose(compare(few), compare(centred), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sharpness", 1.0),
+        ("loyalty", 20.0),
+        ("memory", 5.0),
+        ("words", 0.9),
+        ("level", 0.4),
+        ("steadiness", 1.0),
+    ],
+)
+def test_every_setting_counts(name: str, value: float) -> None:
+    usual = BoxesConfig(level=0.3)
+    changed = replace(usual, **{name: value})
+    sequence = RegionSequence(Grid(6, 6, 3, 3), (*range(6),), (0, 1, 3, 2, 0, 1), (*range(6),))
+
+    def fit(config: BoxesConfig, seed: int) -> tuple[Box, ...]:
+        random = np.random.default_rng(seed)
+        shown = random.random((6, 36), np.float32)
+        # Hardly different from frame to frame, so that none is a cut.
+        patches = random.normal(size=(6, 6, 8)) + 0.5 * random.normal(size=(6, 6, 6, 8))
+        return fit_to_words(shown, Grid(6, 6, 1, 1), patches.astype(np.float32), config, sequence)
+
+    assert any(fit(usual, seed) != fit(changed, seed) for seed in range(10))

@@ -297,7 +297,7 @@ def test_fitted_boxes_are_drawn_however_small(page: Page, clip: Path, tmp_path: 
     small = Box(0.5, 0.5, 0.515, 0.515), Box(0.8, 0.6, 0.82, 0.9)
     times = FITTED[1].sequence.times
     tiny = make_caption("a ball lies there", times=times, regions=(0, 0), fitted=small)
-    captions = make_captions(clip.name, *FITTED * 3, tiny, tiny)
+    captions = make_captions(clip.name, *FITTED * 3, FITTED[0], tiny)
     save(captions, tmp_path / f"{clip.name}.json")
     expect(page.locator("#limits")).not_to_be_empty()  # from then on the page takes files
     page.set_input_files("#results-input", tmp_path)

@@ -88,6 +88,9 @@ TRAINED = {
 }
 """Sections and settings that training alone has a use for."""
 
+DRAWN = "boxes"
+"""The section of what changes nothing but boxes: `tests/regions/test_boxes.py` has its settings."""
+
 OTHERS = {"frames.per_shot": "never"}
 """What to compare with where the default does the same here: the clips are `long` ones."""
 
@@ -105,11 +108,11 @@ CONFIG = ModelConfig().override({"streams.dropout": {}, **BUILT, **READ, **SHORT
 
 
 def list_settings(kind: Any = ModelConfig, prefix: str = "") -> Iterator[str]:
-    """Dotted names of all settings, but for the sections that training alone reads."""
+    """Dotted names of all settings, but for what training alone reads, and boxes."""
     types = get_type_hints(kind)
     for field in fields(kind):
         name = f"{prefix}{field.name}"
-        if name in TRAINED:
+        if name in TRAINED or name == DRAWN:
             continue
         if is_dataclass(types[field.name]):
             yield from list_settings(types[field.name], f"{name}.")

@@ -40,7 +40,7 @@ def compare_grounding(
     clips = {record.id: record for record in records}
     model = LexicalFCN.load(paths.model / "words")
     cases = _choose_cases(_find_cases(paths, clips), paths, clips, model, progress)
-    boxes = read_model_config(paths.model).boxes
+    boxes = read_model_config(paths.model / "words").boxes
     answers = [*_point(model, boxes, cases, clips, progress)]
     if not answers:
         raise CorpusError(f"{paths.data}: none of its clips can be read, as told above")
