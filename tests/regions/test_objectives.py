@@ -132,6 +132,20 @@ def test_terms_equal_the_transcription(
         close(candidates.take(int(region)).values, after)
 
 
+@given(clips, st.data())
+def test_divergence_of_faint_words_is_smoothed_as_it_should_be(
+    clip: FrameGrid, data: st.DataObject
+) -> None:
+    """Words so improbable that the smoothing is as large as they are."""
+    clip.probabilities[:] *= 1e-6
+    config = RegionsConfig(terms={"divergence": 1.0}, scaling="paper")
+    first, second = data.draw(st.tuples(*[st.sampled_from(sites_of(clip))] * 2))
+    objective = Objective(clip, config)
+    objective = objective.beside(select(objective, [first]))
+    expected = literal.f_div(clip, [second], [[first]])
+    assert objective.value(select(objective, [second])) == pytest.approx(expected, abs=1e-5)
+
+
 def test_of_equal_regions_the_first_is_best() -> None:
     clip = make_clip(0, frames=2, rows=3, columns=3, words=1001, features=301)
     clip.probabilities[:] = clip.probabilities[:, :1]

@@ -128,6 +128,21 @@ def test_every_start_is_no_worse_than_the_best_first_region(
 
 
 @given(clips, configs)
+def test_every_start_is_tried(clip: FrameGrid, config: RegionsConfig) -> None:
+    objective = with_one_chosen(clip, config)
+    searches = [search_in_frame_order(objective, int(start)) for start in objective.starts]
+    assert [found.sites[0] for found in searches] == [(0, start) for start in objective.starts]
+    best = max(objective.value(found) for found in searches)
+    assert objective.value(search_from_every_start(objective)) == best
+
+
+@given(seeds, st.integers(1, 5))
+def test_celf_fills_frames_on_the_way_between_those_of_its_budget(seed: int, budget: int) -> None:
+    clip = make_clip(seed, frames=6, rows=1, columns=6)
+    assert is_path(search_by_celf(Objective(clip, replace(INFORMATIVE, budget=budget))), clip)
+
+
+@given(clips, configs)
 def test_celf_is_the_better_of_both_costs(clip: FrameGrid, config: RegionsConfig) -> None:
     objective = with_one_chosen(clip, config)
     frames = len(clip.times)
