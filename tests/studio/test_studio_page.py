@@ -144,8 +144,10 @@ def test_boxes_on_the_canvas_are_those_of_the_file(
             drawn = find_colour(pixels, result["colours"][rank])
             assert drawn is not None
             height, width = pixels.shape[:2]
-            expected = np.array(read_box_at(caption, float(time))) * [width, height, width, height]
-            assert np.abs(np.array(drawn) - expected).max() <= 2
+            # A browser ends a seek a little before or after the time that it was asked for.
+            around = [read_box_at(caption, float(time) + late) for late in np.linspace(-0.05, 0.05)]
+            expected = np.array(around) * [width, height, width, height]
+            assert np.abs(np.array(drawn) - expected).max(axis=1).min() <= 2
             found.append(drawn)
         moved = max(moved, float(np.ptp(found, axis=0).max()))
     assert moved > 20, "no box moves in this clip"
