@@ -7,8 +7,9 @@ Since sentences are tied to sequences by just these likelihoods, that alone prov
 likelihoods would be tied well too. So sentences are also found, chosen and tied from every second
 frame of a clip, and their likelihoods compared in the other frames, which had no say in the choice.
 
-Last, what the most informative sequence's sentence by beams is worth when the regions of another
-clip take the place of the clip's own, as far as they differ from their frame's mean.
+Last, what the most informative sequence's sentence by beams is worth, by the clip's voice and by
+the region's, when the regions of another clip take the place of the clip's own, as far as they
+differ from their frame's mean, and when the words of these regions do too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from densevidcap.decoding.select import Choice, choose, find_special
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS
 from densevidcap.models.views import ClipView, view_clip
-from densevidcap.pipeline.captioner import DenseCaptioner
+from densevidcap.pipeline.captioner import RAW, DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.regions import generate_sequences
 from densevidcap.regions.objectives import IndexArray
@@ -42,8 +43,8 @@ LEAST_FRAMES = 4
 """Of a clip whose frames are halved."""
 
 
-def tie(found: Candidates, affinities: FloatArray) -> list[Choice]:
-    return choose(replace(found, affinities=affinities), SelectionConfig(k=10))
+def tie(found: Candidates, affinities: FloatArray, config: SelectionConfig) -> list[Choice]:
+    return choose(replace(found, affinities=affinities), config)
 
 
 def share_first(choices: Iterable[Choice], likelihoods: FloatArray) -> float:
@@ -55,8 +56,13 @@ def view_frames(
     seen: FrameGrid, sequences: list[RegionSequence], frames: IndexArray, words: int
 ) -> ClipView:
     """The clip as if only these frames of it were known."""
+    vectors = seen.frame_vectors
     part = FrameGrid(
-        seen.grid, seen.times[frames], seen.probabilities[frames], seen.features[frames]
+        seen.grid,
+        seen.times[frames],
+        seen.probabilities[frames],
+        seen.features[frames],
+        None if vectors is None else vectors[frames],
     )
     shortened = [sequence.select(frames.tolist()) for sequence in sequences]
     return view_clip(part, shortened, words)
@@ -72,7 +78,8 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
     if threads:
         torch.set_num_threads(threads)
     captioner = DenseCaptioner.load(model)
-    config = captioner.config
+    config = captioner.config.override({**RAW, "selection.k": 10})
+    is_alone = config.streams.region_voice > 0
     generator, fcn = captioner.generator, captioner.words
     words = generator.captioner.widths.clip_level.get("clip_words", 1)
     clips = [r for r in read_manifest(manifest) if r.captions and r.split in ("train", *HELD_OUT)]
@@ -91,20 +98,20 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
         )
         views[record.id] = whole
         found = captioner.find_candidates(whole, config)
-        own.append(share_first(tie(found, found.affinities), found.likelihoods))
+        own.append(share_first(tie(found, found.affinities, config.selection), found.likelihoods))
         mixed = random.permuted(found.likelihoods, axis=1)
         special = np.asarray(find_special(mixed), np.float32)
-        shuffled.append(share_first(tie(found, special), mixed))
+        shuffled.append(share_first(tie(found, special, config.selection), mixed))
         best = find_best(generator, whole, config)
-        beams.append(share_best(generator.compare(whole, best, config)))
+        beams.append(share_best(generator.compare(whole, best, config, is_alone)))
         if count >= LEAST_FRAMES:
             found = captioner.find_candidates(even, config)
             vocabulary = generator.captioner.vocabulary
             ids = [vocabulary.encode(sentence)[1:-1] for sentence in found.sentences]
-            again = generator.compare(odd, ids, config)
-            other_half.append(share_first(tie(found, found.affinities), again))
+            again = generator.compare(odd, ids, config, is_alone)
+            other_half.append(share_first(tie(found, found.affinities, config.selection), again))
             best = find_best(generator, even, config)
-            beams_half.append(share_best(generator.compare(odd, best, config)))
+            beams_half.append(share_best(generator.compare(odd, best, config, is_alone)))
     chance = 100 / config.regions.k
     print(f"sentences that are likeliest under their own sequence, of {len(own)} clips, in percent")
     print(f"(chance {chance:.0f}; in brackets, tied in every second frame, measured in the others,")
@@ -115,18 +122,35 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
     ):
         print(f"{name}: {100 * np.mean(shares):.1f} ({100 * np.mean(halves):.1f})")
     print(f"chosen, with likelihoods shuffled: {100 * np.mean(shuffled):.1f}")
-    first, swapped = {}, {}
+    said: dict[str, dict[str, str]] = {name: {} for name in ROWS}
     for clip, other in zip(views, [*views][1:] + [*views][:1], strict=True):
-        first[clip] = say_first(generator, views[clip], config)
-        swapped[clip] = say_first(generator, swap_regions(views[clip], views[other]), config)
+        strange = swap_regions(views[clip], views[other])
+        seen_as = [(voice, view) for voice in (False, True) for view in (views[clip], strange)]
+        seen_as.append((True, swap_words(strange, views[other])))
+        for name, (voice, view) in zip(ROWS, seen_as, strict=True):
+            said[name][clip] = say_first(generator, view, config, voice)
     with CaptionScorer({record.id: record.captions for record in held_out}) as scorer:
-        for name, said in (("first sequence", first), ("other clip's regions", swapped)):
-            overall = scorer.score(said).overall
+        for name, sentences in said.items():
+            if sentences == said[ROWS[0]] and name != ROWS[0]:
+                continue  # a captioner without a region's voice
+            overall = scorer.score(sentences).overall
             print(name, ", ".join(f"{m} {100 * overall[m]:.1f}" for m in PAPER_METRICS))
 
 
-def say_first(generator: CaptionGenerator, view: ClipView, config: ModelConfig) -> str:
-    found = generator.propose(view, config.override({"decoding.samples": 0}), sequences=[0])
+ROWS = (
+    "first sequence, by the clip's voice",
+    "the clip's voice, with another clip's regions",
+    "first sequence, by the region's voice",
+    "the region's voice, with another clip's regions",
+    "the region's voice, with another clip's regions and their words",
+)
+
+
+def say_first(
+    generator: CaptionGenerator, view: ClipView, config: ModelConfig, is_alone: bool
+) -> str:
+    beams = config.override({"decoding.samples": 0})
+    found = generator.propose(view, beams, sequences=[0], is_alone=is_alone)
     return generator.say(max(found, key=lambda one: one.score).ids)
 
 
@@ -138,12 +162,17 @@ def swap_regions(view: ClipView, other: ClipView) -> ClipView:
     return replace(view, features=strange - strange.mean(axis=1, keepdims=True) + mean)
 
 
+def swap_words(view: ClipView, other: ClipView) -> ClipView:
+    return replace(view, sequence_words=other.sequence_words)
+
+
 def find_best(
     generator: CaptionGenerator, view: ClipView, config: ModelConfig
 ) -> list[tuple[int, ...]]:
     """Each sequence's best sentence."""
     best: dict[int, Hypothesis] = {}
-    for one in generator.propose(view, config.override({"decoding.samples": 0})):
+    beams, is_alone = config.override({"decoding.samples": 0}), config.streams.region_voice > 0
+    for one in generator.propose(view, beams, is_alone=is_alone):
         best.setdefault(one.sequence, one)
     return [best[sequence].ids for sequence in range(len(view.paths))]
 

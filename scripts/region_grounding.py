@@ -105,10 +105,7 @@ def walk_randomly(clip: FrameGrid, k: int, rng: np.random.Generator) -> list[Reg
         regions = [int(rng.integers(len(clip.grid)))]
         while len(regions) < len(clip.times):
             regions.append(int(rng.choice(np.flatnonzero(neighbours[regions[-1]]))))
-        frames = tuple(range(len(regions)))
-        sequences.append(
-            RegionSequence(clip.grid, frames, tuple(regions), tuple(clip.times.tolist()))
-        )
+        sequences.append(RegionSequence(clip.grid, tuple(regions), tuple(clip.times.tolist())))
     return sequences
 
 

@@ -181,3 +181,19 @@ def test_test_files_have_names_of_their_own() -> None:
     """pytest imports them by name: two of one name in different folders break a clean run."""
     names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
     assert len(names) == len(set(names))
+
+
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")})
+TOLD = [page for page in PAGES if page.name not in ("CHANGELOG.md", "log.md")]
+"""Those that tell how things are, not how they were."""
+FILE = re.compile(r"[\w./-]*\w\.py\b|\b(?:src|tests|scripts|benchmarks)/[\w./-]*\w")
+OWN = {"make_clips.py"}
+"""What readers are asked to write."""
+
+
+@pytest.mark.parametrize("page", TOLD, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    """From the repository's root, or from the package's."""
+    named = {*FILE.findall(page.read_text(encoding="utf-8"))} - OWN
+    places = (ROOT, ROOT / "docs", PACKAGE, PACKAGE.parent)
+    assert [name for name in sorted(named) if not any((at / name).exists() for at in places)] == []

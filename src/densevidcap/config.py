@@ -221,30 +221,38 @@ class AssociationConfig:
 class StreamsConfig:
     """What a sentence is made from: named inputs of a region-sequence."""
 
-    frame_level: tuple[str, ...] = ("centred", "frames")
+    frame_level: tuple[str, ...] = ("regions", "frames", "whole_frames")
     """Streams of one vector a frame."""
-    clip_level: tuple[str, ...] = ("clip", "special_words", "clip_words", "category")
+    clip_level: tuple[str, ...] = ("words", "special_words", "clip", "clip_words", "category")
     """Streams of one vector for all frames."""
     dropout: dict[str, float] = field(default_factory=dict)
     """Stream to its share of sentences that are learned without it. A stream that says most by
     itself would keep the others from being used."""
+    region_voice: float = 0.0
+    """Share of sentences that are learned from their region-sequence alone, without any stream of
+    the whole clip. A captioner that always hears of the clip does not listen to its region."""
     lexicon_size: int = 1000
     """V: word probabilities of that many of the lexicon's most frequent words are inputs."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "lexicon_size")
+        _share(self, "region_voice", below_one=True)
         if not self.frame_level:
             raise ModelError("frame_level must name at least one stream")
-        names = (*self.frame_level, *self.clip_level)
-        if len(set(names)) < len(names):
+        if len(set(self.names)) < len(self.names):
             raise ModelError("a stream is named once, in frame_level or in clip_level")
         for stream, share in self.dropout.items():
-            if stream not in names:
+            if stream not in self.names:
                 raise ModelError(
                     f"dropout has '{stream}', which is in neither frame_level nor clip_level"
                 )
             if not 0 <= share < 1:
                 raise ModelError(f"dropout of '{stream}' must be from 0 to below 1, not {share}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of both levels."""
+        return (*self.frame_level, *self.clip_level)
 
 
 @dataclass(frozen=True)
@@ -294,12 +302,19 @@ class DecodingConfig:
     """How many of a clip's probable categories are tried (Eq. 14); 0 for none."""
     candidates: int = 100
     """Different sentences of a segment that are kept at most."""
+    doubt: float = 0.0
+    """What saying a word costs that the clip does not show: so many times the log of how much less
+    probable it is than one in five, four nats at most. 0 lets the captioner say what it likes."""
+    mentions: int = 8
+    """Things, of those that the clip shows, for each of which a sentence is searched that names it,
+    in the sequence that shows it best."""
     seed: int = 0
     """Of the samples: the same clip gets the same captions."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "beam", "max_length", "candidates")
         _at_least(self, 0, "samples", "length_penalty", "no_repeat_ngram", "categories", "seed")
+        _at_least(self, 0, "doubt", "mentions")
         _above_zero(self, "temperature")
 
 
@@ -309,22 +324,51 @@ class SelectionConfig:
 
     k: int = 5
     """Sentences of a segment, or as many as there are."""
-    diversity: float = 0.4
+    diversity: float = 1.5
     """What sameness with those chosen costs. Quality is from 0 to 1, rarely above .5, a cosine at
     most 1."""
     specificity: float = 0.05
     """What affinity to its sequence brings. It is a log, rarely above 2."""
+    reuse: float = 0.01
+    """What each sentence that a sequence has already costs the next: much, and sequences take
+    turns; nothing, and every sentence goes where it belongs best."""
+    detail: float = 1.5
+    """What each content word beyond two brings, times the confidence, from the second sentence on:
+    a sentence is to be sure and to tell something, and the surest tell nothing."""
+    telling: int = 1
+    """Content words beyond two that a sentence has at least, if any has that."""
+    coverage: float = 0.8
+    """What naming a thing brings that the clip shows and no sentence has named yet, for each by how
+    probable it is."""
+    sure: float = 0.25
+    """The least confidence of a sentence that is said, if any has that: from few and sure to many
+    and different."""
+    silence: bool = True
+    """Whether nothing is said of what is unlike all that the model was calibrated on."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "k")
-        _at_least(self, 0, "diversity", "specificity")
+        _at_least(self, 0, "diversity", "specificity", "reuse", "detail", "telling", "coverage")
+        _share(self, "sure")
+
+
+@dataclass(frozen=True)
+class WordingConfig:
+    """How a sentence is shown."""
+
+    case: Literal["sentence", "raw"] = "sentence"
+    """With a capital and a full stop, or as the captioner says it."""
+    looks: bool = False
+    """Whether the looks and the origin of people are told."""
+    gender: Literal["seen", "said"] = "seen"
+    """Words of gender only where the clip shows them, else "a person"; or as they are said."""
 
 
 @dataclass(frozen=True)
 class ConfidenceConfig:
     """What speaks for a sentence, and from when on."""
 
-    evidence: float = 0.1
+    evidence: float = 0.3
     """A word has evidence in a region from this probability on."""
     level: float = 0.3
     """A sentence holds where its words show at least so well, as a share of where they do best."""
@@ -512,6 +556,7 @@ class ModelConfig:
     captioner: CaptionerConfig = field(default_factory=CaptionerConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
+    wording: WordingConfig = field(default_factory=WordingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     evaluator: EvaluatorConfig = field(default_factory=EvaluatorConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal, NewType
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,13 @@ import numpy.typing as npt
 UInt8Array = npt.NDArray[np.uint8]
 FloatArray = npt.NDArray[np.float32]
 TimeArray = npt.NDArray[np.float64]
+
+SourceFrame = NewType("SourceFrame", int)
+"""A frame's place among all frames of its source, from 0 on: of a folder or shard the picture's, of
+a film the frame's in the order of display. Never an index of the frames that were looked at, which
+arrays have along T."""
+SourceFrameArray = npt.NDArray[np.int64]
+"""(T,) of them."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +29,15 @@ class Frames:
     """(T, H, W, 3) RGB."""
     times: TimeArray
     """(T,) seconds from the clip's start, non-decreasing."""
+    source_frames: SourceFrameArray | None = None
+    """(T,) where they stand in the clip, if that is known."""
 
     def __post_init__(self) -> None:
         if self.images.ndim != 4 or self.images.shape[-1] != 3:
             raise ValueError(f"images must be (T, H, W, 3), not {self.images.shape}")
         if self.times.shape != self.images.shape[:1]:
             raise ValueError("one time per frame is needed")
+        check_source_frames(self.source_frames, self.times)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -136,6 +146,8 @@ class FrameGrid:
     """(T, D): one for each whole frame, where the eyes have such."""
     patches: FloatArray | None = None
     """(T, rows, columns, D): what regions are made of, where it was kept."""
+    source_frames: SourceFrameArray | None = None
+    """(T,) where the frames stand in the clip; None of features that were kept without."""
 
     def __post_init__(self) -> None:
         expected = (len(self.times), len(self.grid))
@@ -143,6 +155,16 @@ class FrameGrid:
             shape = getattr(self, name).shape
             if len(shape) != 3 or shape[:2] != expected:
                 raise ValueError(f"{name} must start with (T, R) = {expected}, not {shape}")
+        check_source_frames(self.source_frames, self.times)
+
+
+def check_source_frames(source_frames: SourceFrameArray | None, times: TimeArray) -> None:
+    if source_frames is not None and source_frames.shape != times.shape:
+        raise ValueError("there must be one source frame for each time, or none")
+
+
+def list_source_frames(array: SourceFrameArray | None) -> tuple[SourceFrame, ...] | None:
+    return None if array is None else tuple(map(SourceFrame, array.tolist()))
 
 
 @dataclass(frozen=True)
@@ -163,24 +185,26 @@ class WordMaps:
 
 @dataclass(frozen=True)
 class RegionSequence:
-    """A region that moves through the frames: one region in each frame of its span."""
+    """A region that moves through the frames: one region in each frame that was looked at."""
 
     grid: Grid
-    frames: tuple[int, ...]
-    """Indices of consecutive frames."""
     regions: tuple[int, ...]
-    """The region in each of these frames."""
+    """The region in each of T frames."""
     times: tuple[float, ...]
     """Seconds, one for each of these frames."""
+    source_frames: tuple[SourceFrame, ...] | None = None
+    """Where each of these frames stands in the source, if that is known."""
     fitted: tuple[Box, ...] | None = None
     """Boxes fitted to the thing, one for each of these frames; None: those of the grid."""
 
     def __post_init__(self) -> None:
-        if not self.frames or not (len(self.frames) == len(self.regions) == len(self.times)):
+        if not self.regions or len(self.regions) != len(self.times):
             raise ValueError("a region-sequence has one region and one time for each of its frames")
+        if self.source_frames is not None and len(self.source_frames) != len(self.regions):
+            raise ValueError("a region-sequence has a source frame for each of its frames, or none")
         if self.fitted is None:
             return
-        if len(self.fitted) != len(self.frames):
+        if len(self.fitted) != len(self.regions):
             raise ValueError("a region-sequence has one fitted box for each of its frames, or none")
         if self.fitted == self.grid_boxes:
             # Files keep boxes alone, and what comes back from them is equal to what went in.
@@ -196,15 +220,22 @@ class RegionSequence:
         """The regions' own boxes, which are all that the paper has."""
         return tuple(self.grid.box(region) for region in self.regions)
 
-    def select(self, places: Sequence[int], first: int = 0) -> RegionSequence:
-        """Those of its frames, by their places in it, whose indices then count from `first` on."""
+    def select(self, indices: Sequence[int]) -> RegionSequence:
+        """Those of its T frames."""
+        source = self.source_frames
         return RegionSequence(
             grid=self.grid,
-            frames=tuple(range(first, first + len(places))),
-            regions=tuple(self.regions[place] for place in places),
-            times=tuple(self.times[place] for place in places),
-            fitted=self.fitted and tuple(self.fitted[place] for place in places),
+            regions=tuple(self.regions[index] for index in indices),
+            times=tuple(self.times[index] for index in indices),
+            source_frames=source and tuple(source[index] for index in indices),
+            fitted=self.fitted and tuple(self.fitted[index] for index in indices),
         )
+
+    def follow(self, values: FloatArray) -> FloatArray:
+        """(T, R, …) of the frames that it runs through to what its own regions have, (T, …)."""
+        if len(values) != len(self.regions):
+            raise ValueError(f"values of {len(values)} frames, not of {len(self.regions)}")
+        return values[np.arange(len(values)), list(self.regions)]
 
     @property
     def start(self) -> float:
@@ -228,6 +259,10 @@ class Hypothesis:
     samples: int = 0
     """How often it was sampled; 0 for one that was searched."""
     sequence: int = 0
+    is_alone: bool = False
+    """Whether a region's voice said it; the clip's may have said so too."""
+    is_wanted: bool = False
+    """Whether it was searched for a word that it must have."""
 
 
 @dataclass(frozen=True)
@@ -250,12 +285,19 @@ class Candidates:
     """(S,), 0 to 1."""
     meanings: FloatArray
     """(S, D): places in the latent space."""
+    traits: FloatArray
+    """(S, F): what speaks for each."""
+    things: FloatArray
+    """(S, N): P(people name it) of each of N things that the clip shows, where the sentence names
+    it, else 0."""
 
     def __post_init__(self) -> None:
         S, K = len(self.sentences), self.likelihoods.shape[-1]
         shapes = dict.fromkeys(("scores", "quality", "fit", "confidence"), (S,))
         pairs = dict.fromkeys(("likelihoods", "affinities"), (S, K))
-        for name, shape in (shapes | pairs | {"meanings": (S, self.meanings.shape[-1])}).items():
+        open_ended = ("meanings", "traits", "things")
+        rows = {name: (S, getattr(self, name).shape[-1]) for name in open_ended}
+        for name, shape in (shapes | pairs | rows).items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name} must be {shape}, not {getattr(self, name).shape}")
 
@@ -280,13 +322,18 @@ class Evidence:
     word: str
     probability: float
     """P(word | region)."""
-    frame: int
-    """Index of the frame, as in the sequence's `frames`."""
     region: int
     time: float
     """Seconds."""
     box: Box
     """The region's own, also where boxes are fitted to the thing: there the word was seen."""
+    source_frame: SourceFrame | None = None
+    """The frame, as in the sequence's `source_frames`."""
+
+
+Verdict = Literal["sure", "likely", "guess"]
+VERDICTS: dict[Verdict, float] = {"sure": 0.6, "likely": 0.3, "guess": 0.0}
+"""From which confidence on a sentence is called so."""
 
 
 @dataclass(frozen=True)
@@ -294,8 +341,9 @@ class Caption:
     """A sentence, the region-sequence that it describes, and what speaks for it."""
 
     text: str
+    """As a person reads it."""
     confidence: float
-    """From 0 to 1; the ranking goes by it."""
+    """From 0 to 1: how probable it is that all of it is right."""
     log_probability: float
     """log P(sentence | its region-sequence)."""
     start: float
@@ -308,10 +356,14 @@ class Caption:
     evidence: tuple[Evidence, ...] = ()
     unsupported: tuple[str, ...] = ()
     """Content words of the sentence without evidence."""
+    raw: str = ""
+    """As the captioner said it; the text itself if that is not known."""
 
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ValueError("a caption needs a text")
+        if not self.raw:
+            object.__setattr__(self, "raw", self.text)
         if not 0 <= self.confidence <= 1:
             raise ValueError(f"confidence must be from 0 to 1, not {self.confidence}")
         if not 0 <= self.start < self.end:
@@ -320,12 +372,20 @@ class Caption:
             raise ValueError("a caption's region-sequence lies within its time")
 
     @property
+    def verdict(self) -> Verdict:
+        """The confidence in a word."""
+        return next(name for name, least in VERDICTS.items() if self.confidence >= least)
+
+    @property
     def boxes(self) -> tuple[Box, ...]:
         """One for each of the sequence's `times`."""
         return self.sequence.boxes
 
     def holds_at(self, time: float) -> bool:
         return self.start <= time < self.end
+
+
+SILENCE = "nothing to say: this is like nothing that the model has seen"
 
 
 @dataclass(frozen=True)
@@ -345,6 +405,8 @@ class DenseCaptions:
     model_version: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What was set otherwise than in the model's config, by dotted name."""
+    silent: tuple[tuple[float, float], ...] = ()
+    """(start, end) in seconds of what is unlike all that the model knows: nothing is said of it."""
 
     def __len__(self) -> int:
         return len(self.captions)

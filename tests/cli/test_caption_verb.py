@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -49,6 +50,39 @@ def test_json_fits_the_schema(whole: Path, clip: Path) -> None:
     told = json.loads(run(clip, "--model", whole, "--frames", 4, "--json", "--story").stdout)
     assert told[0].pop("story")
     assert told == [captions]
+
+
+@pytest.mark.parametrize(
+    ("pictures", "frames", "looked_at"), [(12, 3, [2, 6, 10]), (7, 2, [1, 5]), (5, 9, [*range(5)])]
+)
+def test_a_box_tells_which_picture_of_the_folder_it_is_in(
+    whole: Path, tmp_path: Path, pictures: int, frames: int, looked_at: list[int]
+) -> None:
+    """Counted from 0 on, whatever they are called and however many are left out."""
+    folder = tmp_path / "film"
+    folder.mkdir()
+    for place in range(pictures):
+        picture = encode_picture(paint(place, pictures))
+        (folder / f"shot {3 * place + 8}.png").write_bytes(picture)
+    (told,) = json.loads(run(folder, "--model", whole, "--frames", frames, "--json").stdout)
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(told)
+    assert {box["frame"] for box in list_places(told)} == set(looked_at)
+    assert all(box["time"] == box["frame"] for box in list_places(told))
+
+
+def test_a_box_tells_which_frame_of_the_film_it_is_in(whole: Path, tmp_path: Path) -> None:
+    """Also where one lasts longer than others, so that times do not tell."""
+    milliseconds = [0, 10, 20, 30, 500, 1000, 1700, 1710, 1720, 3000]
+    clip = write_video(tmp_path / "uneven.mkv", milliseconds=milliseconds)
+    (told,) = json.loads(run(clip, "--model", whole, "--frames", 4, "--json").stdout)
+    places = {(box["frame"], round(1000 * box["time"])) for box in list_places(told)}
+    assert places == {(3, 30), (5, 1000), (8, 1720), (9, 3000)}
+
+
+def list_places(told: dict[str, Any]) -> list[dict[str, Any]]:
+    """Boxes of sentences and of their evidence."""
+    words = [word["box"] for caption in told["captions"] for word in caption["evidence"]]
+    return words + [box for caption in told["captions"] for box in caption["boxes"]]
 
 
 def test_only_what_was_given_is_set_and_told(whole: Path, clip: Path) -> None:

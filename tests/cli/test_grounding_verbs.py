@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.data.made_clips import write_folder
 from tests.export.made_captions import make_caption, make_captions
 from tests.models.small_world import make_model
+from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import root
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
@@ -21,7 +23,7 @@ from densevidcap.examples import FRAME_RATE, World, WorldClip, write_world
 from densevidcap.examples.words import KIND_WORDS
 from densevidcap.export.json_file import render_json
 from densevidcap.repro.results import Result as Found
-from densevidcap.types import Caption, Grid, RegionSequence
+from densevidcap.types import Caption, Grid, RegionSequence, SourceFrame
 
 WORLD = World(size=96, frames=4)
 HELD_OUT = (8, 18)
@@ -53,7 +55,8 @@ def follow(clip: WorldClip, thing: int) -> Caption:
     times = [float(time) for time in clip.frames.times]
     regions = [max(range(len(GRID)), key=lambda r: GRID.box(r).iou(box)) for box in found.boxes]
     caption = make_caption(f"a {found.colour} {found.kind}", 0, 4, times, [0] * len(times))
-    sequence = RegionSequence(GRID, (*range(len(times)),), (*regions,), (*times,))
+    frames = tuple(map(SourceFrame, range(len(times))))
+    sequence = RegionSequence(GRID, (*regions,), (*times,), frames)
     return Caption(caption.text, 0.8, -7.25, 0, 4, sequence)
 
 
@@ -113,6 +116,56 @@ def test_sentences_on_their_things_are_found_there(folder: Path, tmp_path: Path)
 
     refused = evaluate(folder, "--out", str(folder / "boxes.json"), "--overwrite")
     refuse(refused, "is read by this run", kind=OutputError)
+
+
+def test_the_frames_of_films_need_no_rate_but_for_results_of_earlier_versions(
+    folder: Path, tmp_path: Path
+) -> None:
+    def count_cases(said: str, boxes: str) -> tuple[int, float]:
+        out = tmp_path / "scores.json"
+        assert evaluate(folder, "--out", str(out), "--overwrite", said=said, boxes=boxes)
+        group = json.loads(out.read_text())["grounding"]["found"]["groups"]["all"]
+        return group["cases"], group["scores"]["sentences"]["pointing"][0]
+
+    timed = json.loads((folder / "boxes.json").read_text())
+    (folder / "untimed.json").write_text(json.dumps({**timed} | {"frame_rate": 1}))
+    del timed["frame_rate"]
+    (folder / "counted.json").write_text(json.dumps(timed))
+    (folder / "old").mkdir()
+    for path in (folder / "said").iterdir():
+        content = json.loads(path.read_text()) | {"version": 2}
+        (folder / "old" / path.name).write_text(json.dumps(content))
+    expected = count_cases("said", "boxes.json")
+    assert count_cases("said", "counted.json") == count_cases("old", "boxes.json") == expected
+    # Of these, times are all there is, and without a rate every picture lasts a second.
+    assert count_cases("old", "counted.json") == count_cases("said", "untimed.json") != expected
+
+
+def test_sentences_of_a_folder_are_compared_in_the_frames_that_were_looked_at(
+    tmp_path: Path,
+) -> None:
+    """Frames 2, 6 and 10 of 12: boxes there are the sentences' own, all others far from them."""
+    pictures = write_folder(tmp_path / "film", 12)
+    model = write_model(tmp_path / "model")
+    few = ["--frames", "3", "-k", "1", "--set", "decoding.samples=2"]
+    to = ["--model", str(model), "--format", "json", "--out", str(tmp_path / "said")]
+    made = CliRunner().invoke(root, ["caption", str(pictures), *few, *to])
+    assert made.exit_code == 0, made.output
+    (caption,) = json.loads((tmp_path / "said" / "film.json").read_text())["captions"]
+    elsewhere = ["thing", 0.0, 0.0, 0.01, 0.01]
+    boxes = {str(frame): [elsewhere] for frame in range(12)}
+    for box in caption["boxes"]:
+        edges = [box[edge] for edge in ("left", "top", "right", "bottom")]
+        boxes[str(box["frame"])] = [["thing", *edges]]
+    truth = {"boxes": {"film": boxes}, "words": {"thing": caption["text"].split()}}
+    (tmp_path / "boxes.json").write_text(json.dumps(truth))
+    result = evaluate(tmp_path, "--out", str(tmp_path / "scores.json"))
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / "scores.json").read_text())["grounding"]["found"]
+    group = found["groups"]["all"]
+    assert {box["frame"] for box in caption["boxes"]} <= {2, 6, 10}
+    assert group["cases"] == len(caption["boxes"])
+    assert group["scores"]["sentences"]["iou"][0] == 1
 
 
 def test_only_the_first_sentences_count(folder: Path, tmp_path: Path) -> None:

@@ -108,7 +108,8 @@ def test_the_cards_of_the_model_of_version_0_1_are_understood(tmp_path: Path) ->
     assert config.boxes.fit == "grid"
     default = ModelConfig.read("default")
     changed = {name.partition(".")[0] for name in config.list_differences(default)}
-    assert changed == {"eyes", "boxes", "training", "about"}
+    assert changed == {"eyes", "boxes", "streams", "training", "about"}
+    assert config.streams.region_voice == 0
 
 
 def test_upgrading_writes_the_card_and_nothing_else(tmp_path: Path) -> None:

@@ -51,9 +51,10 @@ def test_chosen_frames_equal_streamed_ones(name: str, tmp_path: Path) -> None:
     # Far apart, so that seeking pays, and side by side, so that it does not.
     chosen = [0, 1, 2, 40, 41, 90, 117, 119]
     assert WORTH_A_SEEK < 40 - 2
-    for index, (seconds, image) in zip(chosen, clip.pick(chosen, (32, 32)), strict=True):
-        assert seconds == streamed[index][0]
-        np.testing.assert_array_equal(image, streamed[index][1])
+    for index, picked in zip(chosen, clip.pick(chosen, (32, 32)), strict=True):
+        assert picked.source_frame == index
+        assert picked.seconds == streamed[index][0]
+        np.testing.assert_array_equal(picked.image, streamed[index][1])
 
 
 def write_picture(path: Path, picture: UInt8Array, title: str = "") -> Path:
@@ -229,10 +230,15 @@ def test_damaged_video_gives_what_is_intact(tmp_path: Path) -> None:
     middle = (pixels + data.index(b"moov")) // 2
     data[middle : middle + 500] = bytes(500)
     path.write_bytes(data)
+    clip = open_clip(path)
     with pytest.warns(DenseVidCapWarning, match=r"clip\.mp4: is damaged"):
-        frames = open_clip(path).sample(Sampling(frames=60), (16, 16))
+        frames = clip.sample(Sampling(frames=60), (16, 16))
     assert 20 < len(frames) < 60
     assert (np.diff(frames.times) > 0).all()
+    # Frames that are damaged count too, but none is taken for them.
+    assert frames.source_frames is not None
+    assert frames.source_frames.max() > len(frames)
+    assert clip.times()[frames.source_frames].tolist() == frames.times.tolist()
 
 
 def test_playlist_in_disguise_fetches_nothing(tmp_path: Path) -> None:

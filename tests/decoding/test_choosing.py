@@ -19,13 +19,33 @@ from densevidcap.types import Candidates
 SEQUENCES = 4
 
 
+def plain(k: int = 5, diversity: float = 0.4, specificity: float = 0.05, **others: Any) -> Any:
+    """By quality, difference and affinity alone, sequences in turn, but for the others."""
+    nothing = {"reuse": 1e3, "detail": 0.0, "telling": 0, "coverage": 0.0, "sure": 0.0}
+    return SelectionConfig(k, diversity, specificity, **(nothing | others))
+
+
 def make_found(
-    sentences: list[str], quality: Float64Array, meanings: Float64Array, affinities: Float64Array
+    sentences: list[str],
+    quality: Float64Array,
+    meanings: Float64Array,
+    affinities: Float64Array,
+    confidence: Float64Array | None = None,
+    things: Float64Array | None = None,
 ) -> Candidates:
     none: Any = np.zeros(len(sentences))
     arrays: Any = quality, meanings, affinities
     return Candidates(
-        tuple(sentences), none, arrays[2], arrays[2], arrays[0], none, none, arrays[1]
+        tuple(sentences),
+        none,
+        arrays[2],
+        arrays[2],
+        arrays[0],
+        none,
+        none if confidence is None else confidence,  # type: ignore[arg-type]
+        arrays[1],
+        none[:, None],
+        none[:, None] if things is None else things,  # type: ignore[arg-type]
     )
 
 
@@ -51,7 +71,7 @@ def mean_cosine(vectors: Any) -> float:
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30), k=st.integers(1, 12))
 def test_no_sentence_twice_and_sequences_in_turn(seed: int, count: int, k: int) -> None:
     found = find_sentences(seed, count)
-    chosen = choose(found, SelectionConfig(k))
+    chosen = choose(found, plain(k))
     said = [found.sentences[choice.candidate] for choice in chosen]
     assert len(set(said)) == len(said) == min(k, len(set(found.sentences)))
     assert found.quality[chosen[0].candidate] == found.quality.max()
@@ -64,7 +84,7 @@ def test_no_sentence_twice_and_sequences_in_turn(seed: int, count: int, k: int) 
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30))
 def test_by_quality_alone_the_best_are_chosen(seed: int, count: int) -> None:
     found = find_sentences(seed, count)
-    chosen = choose(found, SelectionConfig(k=5, diversity=0, specificity=0))
+    chosen = choose(found, plain(k=5, diversity=0, specificity=0))
     quality = found.quality[[choice.candidate for choice in chosen]]
     assert quality.tolist() == sorted(set(found.quality.tolist()), reverse=True)[:5]
 
@@ -104,14 +124,14 @@ def choose_literally(found: Candidates, config: SelectionConfig) -> list[tuple[i
 def test_choices_equal_the_transcription(
     seed: int, count: int, k: int, weights: tuple[float, float]
 ) -> None:
-    found, config = find_sentences(seed, count), SelectionConfig(k, *weights)
+    found, config = find_sentences(seed, count), plain(k, *weights)
     chosen = choose(found, config)
     assert [tuple(choice) for choice in chosen] == choose_literally(found, config)
 
 
 def test_of_nothing_nothing_is_chosen() -> None:
     nothing = make_found([], np.zeros(0), np.zeros((0, 5)), np.zeros((0, SEQUENCES)))
-    assert choose(nothing, SelectionConfig()) == []
+    assert choose(nothing, plain()) == []
 
 
 def test_the_weight_of_diversity_makes_sentences_differ() -> None:
@@ -120,7 +140,7 @@ def test_the_weight_of_diversity_makes_sentences_differ() -> None:
         each = []
         for seed in range(20):
             found = find_sentences(seed, 60)
-            chosen = choose(found, SelectionConfig(5, diversity))
+            chosen = choose(found, plain(5, diversity))
             each.append(mean_cosine(found.meanings[[choice.candidate for choice in chosen]]))
         sameness.append(np.mean(each))
     assert sameness == sorted(sameness, reverse=True)
@@ -133,7 +153,7 @@ def test_the_weight_of_specificity_ties_sentences_to_their_sequences() -> None:
         each = []
         for seed in range(20):
             found = find_sentences(seed, 60)
-            chosen = choose(found, SelectionConfig(4, specificity=weight))
+            chosen = choose(found, plain(4, specificity=weight))
             each += [found.affinities[choice] for choice in chosen[1:]]
         ties.append(np.mean(each))
     assert ties == sorted(ties)
@@ -143,7 +163,7 @@ def test_the_weight_of_specificity_ties_sentences_to_their_sequences() -> None:
 def test_the_same_content_words_say_the_same() -> None:
     sentences = ["a dog and a cat", "the cat and the dog", "a cat"]
     found = make_found(sentences, np.array([0.9, 0.8, 0.1]), np.zeros((3, 3)), np.zeros((3, 2)))
-    assert choose(found, SelectionConfig(k=3)) == [(0, 0), (2, 1)]
+    assert choose(found, plain(k=3)) == [(0, 0), (2, 1)]
 
 
 @pytest.mark.parametrize(
@@ -151,4 +171,47 @@ def test_the_same_content_words_say_the_same() -> None:
 )
 def test_impossible_choices_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ModelError):
-        SelectionConfig(**wrong)  # type: ignore[arg-type]
+        plain(**wrong)  # type: ignore[arg-type]
+
+
+def choose_sentences(found: Candidates, **settings: float) -> list[str]:
+    chosen = choose(found, plain(specificity=0, **settings))  # type: ignore[arg-type]
+    return [found.sentences[choice.candidate] for choice in chosen]
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000), sure=st.floats(0, 1))
+def test_only_what_is_sure_is_said_or_the_best_of_all(seed: int, sure: float) -> None:
+    random = np.random.default_rng(seed)
+    names = [f"a cat of {number} years" for number in range(12)]
+    confidence = random.random(12)
+    found = make_found(
+        names, random.random(12), random.normal(size=(12, 3)), np.zeros((12, 4)), confidence
+    )
+    said = choose_sentences(found, k=12, sure=sure)
+    is_sure = (
+        confidence >= sure if (confidence >= sure).any() else found.quality == max(found.quality)
+    )
+    assert {*said} == {name for name, each in zip(names, is_sure, strict=True) if each}
+    assert said[0] == names[int(np.where(is_sure, found.quality, -1).argmax())]
+
+
+def test_what_is_sure_and_tells_something_comes_before_the_rest() -> None:
+    names = ["a cat", "a dog runs", "a red cow eats grass", "a red cow eats hay"]
+    found = make_found(
+        names,
+        np.array([0.5, 0.4, 0.3, 0.2]),
+        np.eye(4),
+        np.zeros((4, 2)),
+        np.array([0.1, 0.9, 0.1, 0.6]),
+    )
+    assert choose_sentences(found, k=4) == names
+    assert choose_sentences(found, k=4, detail=1.0) == [names[0], names[3], names[2], names[1]]
+
+
+def test_a_thing_that_was_named_brings_nothing_more() -> None:
+    names = ["a cat sits", "a cat runs", "a ball lies"]
+    things = np.array([[0.9, 0.0], [0.9, 0.0], [0.0, 0.5]])
+    found = make_found(names, np.array([0.5, 0.4, 0.3]), np.eye(3), np.zeros((3, 2)), things=things)
+    assert choose_sentences(found, k=2) == names[:2]
+    assert choose_sentences(found, k=2, coverage=0.5) == ["a cat sits", "a ball lies"]

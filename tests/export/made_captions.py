@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import strategies as st
 
-from densevidcap.types import Box, Caption, DenseCaptions, Evidence, Grid, RegionSequence
+from densevidcap.types import (
+    Box,
+    Caption,
+    DenseCaptions,
+    Evidence,
+    Grid,
+    RegionSequence,
+    SourceFrame,
+)
 
 GRID = Grid(map_rows=4, map_columns=6, window=2, stride=1)
 """3 x 5 regions."""
@@ -23,12 +32,23 @@ def make_caption(
     regions: Sequence[int] = (5, 6, 7, 8),
     confidence: float = 0.8,
     fitted: tuple[Box, ...] | None = None,
+    known: bool = True,
 ) -> Caption:
-    """With evidence in the first frame, and a word without."""
-    frames = tuple(range(len(times)))
-    sequence = RegionSequence(GRID, frames, tuple(regions), tuple(times), fitted)
-    dog = Evidence("dog", 0.75, 0, regions[0], times[0], sequence.grid_boxes[0])
+    """With evidence in the first frame, a word without, and source frames if they are known."""
+    frames = tuple(SourceFrame(int(10 * time)) for time in times) if known else None
+    sequence = RegionSequence(GRID, tuple(regions), tuple(times), frames, fitted)
+    first = None if frames is None else frames[0]
+    dog = Evidence("dog", 0.75, regions[0], times[0], sequence.grid_boxes[0], first)
     return Caption(text, confidence, -7.25, start, end, sequence, (dog,), ("grass",))
+
+
+def forget_frames(caption: Caption) -> Caption:
+    """As a file of an earlier version has it."""
+    return replace(
+        caption,
+        sequence=replace(caption.sequence, source_frames=None),
+        evidence=tuple(replace(word, source_frame=None) for word in caption.evidence),
+    )
 
 
 def make_captions(source: str | Path, *captions: Caption) -> DenseCaptions:
@@ -98,7 +118,8 @@ def captions(draw: st.DrawFn) -> Caption:
     regions = draw(st.lists(st.integers(0, 14), min_size=len(times), max_size=len(times)))
     own = st.just(tuple(map(GRID.box, regions)))
     fitted = draw(st.none() | own | st.tuples(*[boxes()] * len(times)))
-    return make_caption(draw(texts), start, end, times, regions, draw(st.floats(0, 1)), fitted)
+    confidence, known = draw(st.floats(0, 1)), draw(st.booleans())
+    return make_caption(draw(texts), start, end, times, regions, confidence, fitted, known)
 
 
 dense_captions = st.lists(captions(), min_size=1, max_size=6).map(

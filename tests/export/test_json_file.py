@@ -15,6 +15,7 @@ from tests.export.made_captions import (
     GRID,
     SOME,
     dense_captions,
+    forget_frames,
     make_captions,
     texts,
 )
@@ -50,10 +51,48 @@ def test_boxes_come_back_as_they_were_fitted(made: DenseCaptions) -> None:
 
 @given(dense_captions)
 def test_a_file_of_version_1_has_the_boxes_of_its_regions(made: DenseCaptions) -> None:
-    old = json.loads(render_json(made)) | {"version": 1}
-    for caption, read in zip(made, from_dict(old), strict=True):
-        plain = replace(caption, sequence=replace(caption.sequence, fitted=None))
-        assert read == plain
+    for caption, read in zip(made, from_dict(make_old(made, 1)), strict=True):
+        old = forget_frames(caption)
+        assert read == replace(old, sequence=replace(old.sequence, fitted=None))
+
+
+@given(dense_captions)
+def test_a_file_of_version_2_does_not_know_the_frames_of_the_source(made: DenseCaptions) -> None:
+    """It counted those that were looked at; nobody may take that for a place in the source."""
+    read = from_dict(make_old(made, 2))
+    assert read == replace(made, captions=tuple(map(forget_frames, made)))
+    again = json.loads(render_json(read))
+    VALIDATOR.validate(again)
+    assert not any("frame" in box for caption in again["captions"] for box in caption["boxes"])
+    assert from_dict(again) == read
+
+
+def make_old(made: DenseCaptions, version: int) -> dict[str, Any]:
+    """As an earlier version wrote it."""
+    content = json.loads(render_json(made)) | {"version": version}
+    for caption in content["captions"]:
+        for number, box in enumerate(caption["boxes"]):
+            box["frame"] = number
+        for word in caption["evidence"]:
+            word["box"]["frame"] = 0
+    return dict(content)
+
+
+@pytest.mark.parametrize("frame", [-1, 0.5, "3", None, True])
+def test_what_is_no_place_in_the_source_is_refused(frame: object) -> None:
+    for place in ("boxes", "evidence"):
+        content = json.loads(render_json(make_captions("clip.mp4")))
+        box = content["captions"][0][place][0]
+        (box if place == "boxes" else box["box"])["frame"] = frame
+        with pytest.raises((TypeError, ValueError)):
+            from_dict(content)
+
+
+def test_a_place_in_the_source_is_known_of_all_boxes_or_of_none() -> None:
+    content = json.loads(render_json(make_captions("clip.mp4")))
+    del content["captions"][0]["boxes"][1]["frame"]
+    with pytest.raises(ValueError, match="a source frame for each of its frames"):
+        from_dict(content)
 
 
 def test_a_box_that_somebody_rounded_is_read_as_it_stands_there(tmp_path: Path) -> None:
@@ -145,7 +184,7 @@ def test_what_is_no_box_is_refused_in_one_line(
 def test_a_fitted_box_has_a_region_of_the_grid(region: int) -> None:
     content = json.loads(render_json(make_captions("clip.mp4", *FITTED)))
     content["captions"][0]["boxes"][1]["region"] = region
-    for version in (1, 2):
+    for version in (1, 2, 3):
         with pytest.raises(IndexError, match=f"region {region} of 15"):
             from_dict(content | {"version": version})
 
@@ -156,7 +195,9 @@ def test_a_box_without_an_edge_is_refused() -> None:
     with pytest.raises(KeyError, match="left"):
         from_dict(content)
     # Of version 1 nobody ever read them.
-    assert from_dict(content | {"version": 1}) == make_captions("clip.mp4")
+    made = make_captions("clip.mp4")
+    old = replace(made, captions=tuple(map(forget_frames, made)))
+    assert from_dict(content | {"version": 1}) == old
 
 
 MARKUP = '"><script>alert(1)</script>'
@@ -205,7 +246,7 @@ def test_nothing_has_no_size(name: str) -> None:
 
 
 def test_a_later_version_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    for version in (3, 99, 10**60):
+    for version in (4, 99, 10**60):
         (tmp_path / "late.json").write_text(f'{{"version": {version}}}')
         refusal = r"late\.json: version .*; update densevidcap"
         with pytest.raises(CorpusError, match=refusal) as error:

@@ -29,7 +29,7 @@ class MeanColour(ExtractedStream):
             return None
         assert span[0] <= times[0] <= times[-1] <= span[1]
         chosen = np.searchsorted(clip.times(), times)
-        images = [image for _, image in clip.pick(chosen.tolist(), (8, 8))]
+        images = [each.image for each in clip.pick(chosen.tolist(), (8, 8))]
         return np.asarray(np.stack(images).mean(axis=(1, 2)), np.float32)
 
 

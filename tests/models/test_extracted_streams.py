@@ -19,6 +19,7 @@ from densevidcap.models.streams import STREAMS, extract_streams, find_stream, ma
 from densevidcap.models.views import look
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.progress import Silent
+from densevidcap.repro.runner import Paths, Runner
 from densevidcap.train.evaluator import EvaluatorStage
 from densevidcap.train.feature_cache import cache_features, cache_streams, read_extracted
 from densevidcap.train.sentences import SentenceStage
@@ -152,6 +153,18 @@ def test_what_they_show_changes_what_is_said(manifest: Path, tmp_path: Path) -> 
     ]
     assert not np.allclose(found[0], found[1])
     assert not np.allclose(found[0], found[2])
+
+
+def test_experiments_measure_with_them(manifest: Path, tmp_path: Path) -> None:
+    config = CONFIG.override({"streams.frame_level": ("centred", "mean_colour")})
+    stage = learn(manifest, config, tmp_path)
+    paths = Paths(tmp_path, manifest, manifest, tmp_path, tmp_path / "cache", tmp_path / "runs")
+    views = Runner(paths, "train", Silent()).view(tmp_path / "sentences", tmp_path / "words")
+    assert views
+    for clip, view in views.items():
+        learned = stage.views.view(clip).extracted
+        assert view.extracted.keys() == learned.keys() == {"mean_colour"}
+        np.testing.assert_array_equal(view.extracted["mean_colour"], learned["mean_colour"])
 
 
 def test_an_evaluator_does_without_them(manifest: Path, tmp_path: Path) -> None:

@@ -194,10 +194,12 @@ def test_a_model_knows_its_streams_and_categories(corpus: Corpus, tmp_path: Path
     fit = corpus.fit(tmp_path / "model", corpus.records)
     widths, features = CaptionModel.load(tmp_path / "model").widths, fit.words.encoder.channels
     places = {record.category for record in corpus.records if record.split == "train"}
-    assert widths.frame_level == {"centred": features, "frames": features}
+    # These eyes have no vector of whole frames.
+    assert widths.frame_level == {"regions": features, "frames": features}
     assert widths.clip_level == {
-        "clip": features,
+        "words": CONFIG.streams.lexicon_size,
         "special_words": CONFIG.streams.lexicon_size,
+        "clip": features,
         "clip_words": CONFIG.streams.lexicon_size,
         "category": len(places),
     }

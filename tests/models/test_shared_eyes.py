@@ -88,7 +88,7 @@ def test_the_card_names_the_eyes_and_the_list_tells(mine: Path, tmp_path: Path) 
     assert len(shared["sha256"]) == 64
     assert "not whole: with the eyes of 'default'" in models(mine).stdout
     parts = json.loads(models(mine, "--json").stdout)[str(mine)]
-    assert [part["shared_eyes"] for part in parts] == ["default", None, None]
+    assert [part["shared_eyes"] for part in parts] == ["default", None, None, None]
     models("pack", mine, tmp_path / "packed")
     assert "not whole" not in models(tmp_path / "packed").stdout
 

@@ -122,10 +122,16 @@ def test_a_view_follows_its_sequences(frames: int) -> None:
     ("options", "fault"),
     [
         ({"frame_level": ("global",)}, "no stream 'global': there are regions, centred"),
-        ({"frame_level": ("words",)}, "'words' is no frame-level stream: frame_level may be reg"),
-        ({"clip_level": ("regions",)}, "'regions' is no clip-level stream: clip_level may be clip"),
+        (
+            {"frame_level": ("words",), "clip_level": ()},
+            "'words' is no frame-level stream: frame_level may be reg",
+        ),
+        (
+            {"frame_level": ("frames",), "clip_level": ("regions",)},
+            "'regions' is no clip-level stream: clip_level may be clip",
+        ),
         ({"frame_level": ()}, "frame_level must name at least one"),
-        ({"dropout": {"words": 0.1}}, "dropout has 'words', which is in neither"),
+        ({"dropout": {"centred": 0.1}}, "dropout has 'centred', which is in neither"),
         ({"dropout": {"clip": 1.0}}, "dropout of 'clip' must be from 0 to below 1"),
     ],
 )

@@ -47,8 +47,8 @@ def test_words_come_by_falling_probability_with_their_strongest_region(seen: Fra
     np.testing.assert_allclose(scores, sorted(scores, reverse=True), rtol=1e-5)
     for word in words:
         responses = seen.probabilities[:, :, LEXICON.index[word.word]]
-        assert word.peak == responses.max() == responses[word.frame, word.region]
-        assert word.time == seen.times[word.frame]
+        assert word.peak == responses.max() == responses[word.index, word.region]
+        assert word.time == seen.times[word.index]
         assert word.box == GRID.box(word.region)
         assert word == show_word(seen, LEXICON, LEXICON.index[word.word])
 

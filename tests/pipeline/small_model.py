@@ -13,10 +13,11 @@ from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.mbr import Phrases
-from densevidcap.model_folder import MEANING, PHRASES
+from densevidcap.model_folder import MEANING, PHRASES, read_model_config, write_model_card
 from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork
 from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
+from densevidcap.pipeline.traits import TRAITS
 from densevidcap.types import Candidates, Grid
 
 TAGS = {"dog": "NOUN", "cat": "NOUN", "man": "NOUN", "running": "VERB", "guitar": "NOUN"}
@@ -29,6 +30,22 @@ SENTENCES = (
     "a woman is talking to a man",
 )
 GRID = Grid(4, 4, 2, 1)
+
+
+PLAIN = {
+    "decoding.mentions": 0,
+    "selection.diversity": 0.4,
+    "selection.reuse": 1e3,
+    "selection.detail": 0.0,
+    "selection.telling": 0,
+    "selection.coverage": 0.0,
+    "selection.sure": 0.0,
+    "wording.case": "raw",
+    "wording.looks": True,
+    "wording.gender": "said",
+    "confidence.evidence": 0.1,
+}
+"""Weights at random are sure of nothing: all that they say is said, as it is."""
 
 
 def write_model(folder: Path, evaluator: bool = True) -> Path:
@@ -52,6 +69,7 @@ def write_model(folder: Path, evaluator: bool = True) -> Path:
         sizes = EvaluatorConfig(width=8, hidden=8, embedding=8)
         network = EvaluatorNetwork(vocabulary, channels, len(TAGS), sizes)
         Evaluator(network).save(folder / "evaluator", {})
+    write_model_card(folder, read_model_config(folder).override(PLAIN))
     return folder
 
 
@@ -63,7 +81,7 @@ def make_segment(
     sentences: int = 5,
     close: bool = False,
 ) -> Segment:
-    """A second a frame; with a close-up where boxes are to be fitted."""
+    """A second a frame, of ten in the source; with a close-up where boxes are to be fitted."""
     random = np.random.default_rng(seed)
     said = tuple(SENTENCES[:sentences])
     return Segment(
@@ -76,6 +94,7 @@ def make_segment(
         paths=random.integers(len(GRID), size=(sequences, frames)),
         candidates=make_candidates(said, sequences, random),
         close_up=make_close_up(frames, random) if close else None,
+        source_frames=10 * np.arange(frames) + int(10 * start) + 5,
     )
 
 
@@ -100,6 +119,8 @@ def make_candidates(
         fit=random.uniform(-1, 1, len(said)).astype(np.float32),
         confidence=random.random(len(said), np.float32),
         meanings=random.normal(size=(len(said), 3)).astype(np.float32),
+        traits=random.normal(size=(len(said), len(TRAITS))).astype(np.float32),
+        things=random.random((len(said), 2), np.float32),
         scores=random.uniform(-5, -1, len(said)).astype(np.float32),
     )
 
@@ -112,6 +133,6 @@ def make_analysis(*segments: Segment) -> Analysis:
         height=48,
         model="small",
         model_version="1",
-        config=ModelConfig(),
+        config=ModelConfig().override(PLAIN),
         segments=segments,
     )

@@ -15,8 +15,17 @@ from tests.pipeline.small_model import make_analysis, make_segment
 
 from densevidcap.config import ModelConfig
 from densevidcap.errors import CorpusError
-from densevidcap.pipeline.analysis import ARRAYS, CLOSE_ARRAYS, FILE, Analysis
+from densevidcap.pipeline.analysis import ARRAYS, CLOSE_ARRAYS, FILE, SOURCE_FRAMES, Analysis
 from densevidcap.pipeline.captions import choose_captions
+
+
+def test_an_analysis_may_be_without_the_places_of_its_frames(tmp_path: Path) -> None:
+    """As those are that a studio kept before they were known."""
+    analysis = make_analysis(replace(make_segment(), source_frames=None))
+    analysis.save(tmp_path)
+    read = Analysis.load(tmp_path)
+    assert read.segments[0].source_frames is None
+    assert all(caption.sequence.source_frames is None for caption in choose_captions(read))
 
 
 @settings(max_examples=20)
@@ -46,7 +55,7 @@ def test_nothing_changes_on_the_way(
             expected = getattr(given_one, name)
             np.testing.assert_array_equal(getattr(found, name), expected, strict=True)
         for field in fields(one):
-            if field.name in ARRAYS:
+            if field.name in (*ARRAYS, SOURCE_FRAMES):
                 kept, expected = getattr(one, field.name), getattr(other, field.name)
                 np.testing.assert_array_equal(kept, expected, strict=True)
             elif field.name not in ("candidates", "close_up"):

@@ -55,7 +55,7 @@ def test_fitting_changes_boxes_and_nothing_else(model: DenseCaptioner, tmp_path:
 def test_the_place_of_a_picture_is_told_where_others_are_left_out(
     model: DenseCaptioner, tmp_path: Path, kind: str, per_shot: str
 ) -> None:
-    """By its time, and by COCO's frame; `frame` counts those that were looked at."""
+    """By `frame`, by its time, and by COCO's frame."""
     source = str(write_scenes(tmp_path / "film", [7, 5]))
     if kind == "shard":
         files = {f"a.{n}.png": (tmp_path / "film" / f"{n}.png").read_bytes() for n in range(12)}
@@ -67,7 +67,10 @@ def test_the_place_of_a_picture_is_told_where_others_are_left_out(
     save(captions, tmp_path / "film.coco.json")
     told = json.loads((tmp_path / "film.json").read_text())["captions"]
     seen = {(box["frame"], box["time"]) for caption in told for box in caption["boxes"]}
-    assert seen == set(enumerate(looked_at))
+    assert seen == {(place, place) for place in looked_at}
+    for caption in told:
+        frames = [box["frame"] for box in caption["boxes"]]
+        assert all(word["box"]["frame"] in frames for word in caption["evidence"])
     images = json.loads((tmp_path / "film.coco.json").read_text())["images"]
     assert [image["frame_id"] for image in images] == looked_at
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from tests.pipeline.small_model import SENTENCES, TAGS, make_analysis, make_segment
 
 from densevidcap.data.lexicon import list_content_words
+from densevidcap.pipeline.analysis import Segment
 from densevidcap.pipeline.captions import choose_captions
+from densevidcap.types import SourceFrame
 
 seeds = st.integers(0, 10_000)
 
@@ -29,8 +32,9 @@ def test_k_different_captions_of_each_segment(
     for segment in segments:
         own = [c.text for c in captions if segment.start <= c.start < segment.end]
         assert len(set(own)) == len(own) == min(k, len(SENTENCES))
-    ranking = [caption.confidence for caption in captions]
-    assert ranking == sorted(ranking, reverse=True)
+    firsts = [caption.confidence for caption in captions.captions[:shots]]
+    assert firsts == sorted(firsts, reverse=True)
+    assert {int(caption.start // 4) for caption in captions.captions[:shots]} == set(range(shots))
     assert captions == choose_captions(analysis, k, diversity)
 
 
@@ -60,9 +64,16 @@ def test_captions_have_region_sequences_of_their_own(seed: int, k: int) -> None:
     ]
     assert len(set(ties)) == len(ties)
     for caption, tie in zip(captions, ties, strict=True):
-        frames = list(caption.sequence.frames)
+        frames = find_looked_at(segment, caption.sequence.source_frames)
         assert list(caption.sequence.regions) == segment.paths[tie][frames].tolist()
         assert list(caption.sequence.times) == segment.times[frames].tolist()
+
+
+def find_looked_at(segment: Segment, source_frames: Sequence[SourceFrame] | None) -> list[int]:
+    """Their indices in the segment's arrays."""
+    assert segment.source_frames is not None
+    assert source_frames is not None
+    return [segment.source_frames.tolist().index(frame) for frame in source_frames]
 
 
 @settings(max_examples=30)
@@ -76,11 +87,15 @@ def test_evidence_lies_on_the_caption_s_own_sequence(seed: int, support: float) 
         found = [evidence.word for evidence in caption.evidence]
         assert {*found, *caption.unsupported} == set(list_content_words(caption.text))
         assert set(found) <= set(TAGS)
-        way = dict(zip(caption.sequence.frames, caption.sequence.regions, strict=True))
+        frames = find_looked_at(segment, caption.sequence.source_frames)
+        way = dict(zip(frames, caption.sequence.regions, strict=True))
         for evidence in caption.evidence:
-            assert way[evidence.frame] == evidence.region
+            assert evidence.source_frame is not None
+            (looked_at,) = find_looked_at(segment, [evidence.source_frame])
+            assert way[looked_at] == evidence.region
             assert evidence.box == segment.grid.box(evidence.region)
-            response = segment.respond(evidence.word)[evidence.frame % 4, evidence.region]
+            assert evidence.time == segment.times[looked_at]
+            response = segment.respond(evidence.word)[looked_at, evidence.region]
             assert evidence.probability == response >= support
 
 
@@ -130,3 +145,20 @@ def test_any_smoothing_keeps_the_span_inside_the_clip(smooth: int) -> None:
 def test_choosing_needs_no_network() -> None:
     code = "import sys, densevidcap.pipeline.captions; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_is_not_told_is_no_evidence_either() -> None:
+    """A gender that nothing shows clearly, but which has some evidence."""
+    segment = make_segment(sentences=3)
+    faint = np.full_like(segment.probabilities, 0.4)
+    segment = replace(segment, probabilities=faint)
+    told = make_analysis(segment)
+    neutral = replace(told, config=told.config.override({"wording.gender": "seen"}))
+    plain, shown = (
+        next(each for each in choose_captions(one, k=3) if "guitar" in each.text)
+        for one in (told, neutral)
+    )
+    assert "man" in {each.word for each in plain.evidence}
+    assert shown.raw == plain.text == "a man is playing a guitar"
+    assert shown.text == "a person is playing a guitar"
+    assert "man" not in {each.word for each in shown.evidence} | {*shown.unsupported}

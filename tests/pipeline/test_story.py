@@ -17,7 +17,7 @@ from densevidcap.types import Caption, DenseCaptions, RegionSequence
 
 
 def make_caption(text: str, start: float = 0.0, region: int = 0) -> Caption:
-    sequence = RegionSequence(GRID, (int(start),), (region,), (start + 0.5,))
+    sequence = RegionSequence(GRID, (region,), (start + 0.5,))
     return Caption(text, 0.5, -5.0, start, start + 1, sequence)
 
 

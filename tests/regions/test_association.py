@@ -13,7 +13,7 @@ from tests.regions.clips import clips, make_clip
 
 from densevidcap.config import AssociationConfig, RegionsConfig
 from densevidcap.regions import associate, generate_sequences, match, pool_words
-from densevidcap.regions.association import LEFT_OUT, Matches, spread
+from densevidcap.regions.association import FLOOR, LEFT_OUT, Matches, spread
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.types import FloatArray, FrameGrid
 
@@ -55,14 +55,21 @@ def test_shares_equal_the_transcription(seed: int, sequences: int) -> None:
     shares = match(sentences, pooled, 0.1, is_content).shares
     for words, found in zip(sentences, shares, strict=True):
         for sequence in range(sequences):
-            parts = [pooled[sequence, w] / pooled[:, w].sum() for w in words if is_content[w]]
+            raised = pooled + FLOOR
+            parts = [raised[sequence, w] / raised[:, w].sum() for w in words if is_content[w]]
             assert found[sequence] == pytest.approx(sum(parts), rel=1e-5)
 
 
-def test_a_word_that_no_sequence_shows_is_nobodys_share() -> None:
-    pooled = np.array([[0.0, 0.3], [0.0, 0.1]], np.float32)
+def test_of_a_word_that_no_sequence_shows_all_have_the_same_share() -> None:
+    pooled = np.array([[1e-5, 0.3], [0.0, 0.1]], np.float32)
     shares = match([np.array([0]), np.array([0, 1])], pooled, 0.1).shares
-    np.testing.assert_allclose(shares, [[0.0, 0.0], [0.75, 0.25]])
+    np.testing.assert_allclose(shares, [[0.5, 0.5], [1.24, 0.76]], atol=0.01)
+
+
+def test_a_sentence_is_owned_by_the_sequence_that_shows_more_of_it_than_the_others() -> None:
+    pooled = np.array([[0.5, 0.4, 0.0], [0.5, 0.1, 0.05]], np.float32)
+    sentences = [np.array([0, 1]), np.array([2]), np.array([0, 2])]
+    assert match(sentences, pooled, 0.1).own.tolist() == [0, LEFT_OUT, 1]
 
 
 def test_a_word_below_the_threshold_counts_nothing() -> None:

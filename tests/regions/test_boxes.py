@@ -159,7 +159,7 @@ def test_few_numbers_keep_what_is_alike() -> None:
 def test_every_setting_counts(name: str, value: float) -> None:
     usual = BoxesConfig(level=0.3)
     changed = replace(usual, **{name: value})  # type: ignore[arg-type]
-    sequence = RegionSequence(Grid(6, 6, 3, 3), (*range(6),), (0, 1, 3, 2, 0, 1), (*range(6),))
+    sequence = RegionSequence(Grid(6, 6, 3, 3), (0, 1, 3, 2, 0, 1), (*range(6),))
 
     def fit(config: BoxesConfig, seed: int) -> tuple[Box, ...]:
         random = np.random.default_rng(seed)

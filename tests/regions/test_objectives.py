@@ -158,6 +158,19 @@ def test_of_equal_regions_the_first_is_best() -> None:
         assert subset.sites[-1] == (1, 0)
 
 
+@pytest.mark.parametrize(("words", "more", "best"), [(1, 5e-7, 0), (1, 1.5e-6, 1), (8, 3e-6, 0)])
+def test_a_region_is_better_if_it_gains_a_millionth_more(
+    words: int, more: float, best: int
+) -> None:
+    """Of the gain, where that is more than 1; what is less is rounding."""
+    clip = make_clip(0, frames=1, rows=1, columns=2, words=words)
+    clip.probabilities[:] = 0.5
+    clip.probabilities[0, 1, 0] += more
+    objective = Objective(clip, RegionsConfig(terms={"informativeness": 1.0}, scaling="paper"))
+    found = objective.extend(objective.empty(), 0, np.arange(2)).take_best()
+    assert found.sites == ((0, best),)
+
+
 def test_black_regions_have_no_direction() -> None:
     clip = make_clip(0)
     clip.features[1] = 0

@@ -38,7 +38,7 @@ GRID = Grid(10, 10, window=4, stride=2)
 
 def make_sequence(regions: Sequence[int], times: Sequence[float] | None = None) -> WordedSequence:
     seconds = tuple(times) if times is not None else tuple(0.5 + n for n in range(len(regions)))
-    sequence = RegionSequence(GRID, tuple(range(len(regions))), tuple(regions), seconds)
+    sequence = RegionSequence(GRID, tuple(regions), seconds)
     words = [("dog", 0.1, 0.9), ("running", 0.9, 0.2), ("grass", 0.3, 0.3)]
     return WordedSequence(
         sequence,

@@ -55,11 +55,11 @@ def test_equal_sequences_overlap_wholly() -> None:
 
 def test_following_is_the_share_of_frames_that_hold_the_centre() -> None:
     grid = make_clip(0, rows=2, columns=2).grid
-    sequence = RegionSequence(grid, (1, 2), (0, 1), (0.5, 1.0))
+    sequence = RegionSequence(grid, (0, 1), (0.5, 1.0))
     left, right = Box(0.1, 0.1, 0.3, 0.3), Box(0.7, 0.1, 0.9, 0.3)
-    assert measure_following(sequence, [right, left, right]) == 1
-    assert measure_following(sequence, [left, left, left]) == 0.5
-    assert measure_following(sequence, [left, right, left]) == 0
+    assert measure_following(sequence, [left, right]) == 1
+    assert measure_following(sequence, [left, left]) == 0.5
+    assert measure_following(sequence, [right, left]) == 0
 
 
 def test_frames_without_features_have_no_coherence() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from tests.data.made_clips import encode_picture, paint, write_gif
-from tests.export.made_captions import FITTED, make_captions
+from tests.export.made_captions import FITTED, forget_frames, make_captions
 from tests.studio.running import RunningStudio
 from tests.studio.small_model import write_clip
 
@@ -138,19 +138,25 @@ def test_fitted_boxes_are_told_and_read_again(studio: RunningStudio, clip: Path)
     edges = ("left", "top", "right", "bottom")
     told = {tuple(box[edge] for edge in edges) for each in captions for box in each["boxes"]}
     assert told - regions
+    # Ten frames a second, of which only some were looked at.
+    frames = [(box["frame"], box["time"]) for each in captions for box in each["boxes"]]
+    assert all(time == pytest.approx(0.1 * frame) for frame, time in frames)
+    assert len(set(frames)) < 40 - 1 <= max(frames)[0] + 4
     saved = studio.client.get(f"/api/clips/{key}/export/json").content
     again = studio.client.post("/api/results", content=saved).raise_for_status().json()
     assert again["captions"]["captions"] == captions
 
 
 def test_results_of_every_version_are_read_but_later_ones(studio: RunningStudio) -> None:
+    """Of those up to 2 it is not known which frames of the source were looked at."""
     made = to_dict(make_captions("clip.mp4", *FITTED))
-    plain = to_dict(make_captions("clip.mp4", *(strip(caption) for caption in FITTED)))
-    for version, expected in ((1, plain), (2, made)):
+    lost = to_dict(make_captions("clip.mp4", *map(forget_frames, FITTED)))
+    plain = to_dict(make_captions("clip.mp4", *(strip(forget_frames(each)) for each in FITTED)))
+    for version, expected in ((1, plain), (2, lost), (3, made)):
         answer = studio.client.post("/api/results", json=made | {"version": version})
         assert answer.raise_for_status().json()["captions"] == json.loads(json.dumps(expected))
-    later = studio.client.post("/api/results", json=made | {"version": 3})
-    assert (later.status_code, "version 3 of the format" in later.text) == (415, True)
+    later = studio.client.post("/api/results", json=made | {"version": 4})
+    assert (later.status_code, "version 4 of the format" in later.text) == (415, True)
     made["captions"][0]["boxes"][0]["left"] = 1.5
     broken = studio.client.post("/api/results", json=made)
     assert (broken.status_code, "not captions" in broken.text) == (415, True)

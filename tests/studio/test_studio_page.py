@@ -209,7 +209,7 @@ def test_a_word_glows_and_its_evidence_is_pointed_out(page: Page, done: str) -> 
     word = page.locator("#sentences .text button").first
     assert (read_canvas(page)[..., 3] > 0).mean() < 0.5
     word.click()
-    expect(page.locator("#glow")).to_contain_text(word.inner_text())
+    expect(page.locator("#glow")).to_contain_text(word.inner_text().lower())
     assert (read_canvas(page)[..., 3] > 0).mean() > 0.99
     word.click()
     expect(page.locator("#glow")).to_be_empty()

@@ -28,7 +28,7 @@ from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.progress import Silent
 from densevidcap.train.model import ModelTraining, read_corpus
-from densevidcap.types import Hypothesis
+from densevidcap.types import FloatArray, Hypothesis
 
 READ: dict[str, Any] = {
     "frames.most": 6,
@@ -51,9 +51,17 @@ READ: dict[str, Any] = {
     "decoding.categories": 3,
     "decoding.candidates": 12,
     "decoding.seed": 7,
+    "decoding.doubt": 2.0,
+    "decoding.mentions": 2,
     "selection.k": 6,
     "selection.diversity": 5.0,
-    "selection.specificity": 5.0,
+    "selection.specificity": 500.0,
+    "selection.reuse": 700.0,
+    "selection.detail": 30.0,
+    "selection.telling": 0,
+    "selection.coverage": 50.0,
+    "selection.sure": 0.0,
+    "wording.case": "raw",
     "confidence.evidence": 0.9,
     "confidence.level": 1.0,
     "confidence.smooth": 1,
@@ -70,6 +78,7 @@ BUILT: dict[str, Any] = {
     "streams.frame_level": ("regions", "frames"),
     "streams.clip_level": ("words", "category"),
     "streams.lexicon_size": 7,
+    "streams.region_voice": 0.3,
     "captioner.kind": "s2vt",
     "captioner.hidden": 12,
     "captioner.embedding": 8,
@@ -91,7 +100,11 @@ TRAINED = {
 DRAWN = "boxes"
 """The section of what changes nothing but boxes: `tests/regions/test_boxes.py` has its settings."""
 
-OTHERS = {"frames.per_shot": "never"}
+ELSEWHERE = {"selection.silence", "wording.looks", "wording.gender"}
+"""What makes no difference to clips of coloured shapes: `tests/cli/test_trust_options.py` and
+`tests/pipeline/test_wording.py` have these."""
+
+OTHERS = {"frames.per_shot": "never", "selection.sure": 1.0, "selection.telling": 9}
 """What to compare with where the default does the same here: the clips are `long` ones."""
 
 SHORT = {
@@ -112,7 +125,7 @@ def list_settings(kind: Any = ModelConfig, prefix: str = "") -> Iterator[str]:
     types = get_type_hints(kind)
     for field in fields(kind):
         name = f"{prefix}{field.name}"
-        if name in TRAINED or name == DRAWN:
+        if name in TRAINED | ELSEWHERE or name == DRAWN:
             continue
         if is_dataclass(types[field.name]):
             yield from list_settings(types[field.name], f"{name}.")
@@ -146,9 +159,14 @@ class Recorder(CaptionGenerator):
     proposed: list[Hypothesis]
 
     def propose(
-        self, view: ClipView, config: ModelConfig, sequences: Sequence[int] | None = None
+        self,
+        view: ClipView,
+        config: ModelConfig,
+        sequences: Sequence[int] | None = None,
+        costs: FloatArray | None = None,
+        is_alone: bool | None = None,
     ) -> list[Hypothesis]:
-        found = super().propose(view, config, sequences)
+        found = super().propose(view, config, sequences, costs, is_alone)
         self.proposed += found
         return found
 
@@ -216,6 +234,7 @@ def test_networks_are_built_as_the_config_says(model: Path) -> None:
     assert tuple(captioner.widths.clip_level) == ("words", "category")
     assert captioner.widths.clip_level["words"] == 7
     assert captioner.words.weight.shape[1] == 8
+    assert any(each.is_alone for each in describe_as_trained(model) if isinstance(each, Hypothesis))
     assert evaluator is not None
     assert evaluator.network.config == CONFIG.evaluator
     for network in (whole.words, captioner, evaluator.network):

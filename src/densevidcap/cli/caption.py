@@ -63,6 +63,16 @@ DOING = {
     "--seed", type=click.IntRange(0), help=f"Of the sentences sampled at random.{MODEL_S}"
 )
 @click.option(
+    "--sure",
+    type=click.FloatRange(0, 1),
+    help=f"Least confidence of sentences: from many and different to few and sure.{MODEL_S}",
+)
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Every sentence as the captioner says it, however sure: for `densevidcap evaluate`.",
+)
+@click.option(
     "--per-shot/--whole",
     default=None,
     help=f"Describe each shot by itself, or all at once.{MODEL_S}",
@@ -98,6 +108,8 @@ def command(
     frames: int | None,
     beam: int | None,
     seed: int | None,
+    sure: float | None,
+    raw: bool,
     per_shot: bool | None,
     others: dict[str, Any],
     story: bool,
@@ -128,14 +140,21 @@ def command(
     with Console(stderr=True).status("Loading the model"):
         from densevidcap.cli.view import print_captions, sample_strip
         from densevidcap.data.clip import open_clip
-        from densevidcap.pipeline.captioner import DenseCaptioner, name_settings
+        from densevidcap.pipeline.captioner import RAW, DenseCaptioner, name_settings
         from densevidcap.pipeline.captions import choose_captions
         from densevidcap.pipeline.story import tell
 
         captioner = DenseCaptioner.load(model)
-    settings = others | name_settings(
-        k=k, diversity=diversity, frames=frames, beam=beam, seed=seed, per_shot=per_shot
+    named = name_settings(
+        k=k,
+        diversity=diversity,
+        frames=frames,
+        beam=beam,
+        seed=seed,
+        sure=sure,
+        per_shot=per_shot,
     )
+    settings = {**(RAW if raw else {}), **others, **named}
     captioner.override(settings)
 
     described: dict[str, DenseCaptions] = {}

@@ -66,7 +66,7 @@ def sample_strip(clip: Clip, console: Console) -> list[UInt8Array]:
     # Rows come in pairs, and none in more than a square.
     height = 2 * max(1, round(WIDTH * min(1.0, clip.info.height / clip.info.width) / 2))
     chosen = Sampling(frames=max(1, console.width // (WIDTH + 1))).choose(clip.times())
-    return [image for _, image in clip.pick(chosen.tolist(), (WIDTH, height))]
+    return [each.image for each in clip.pick(chosen.tolist(), (WIDTH, height))]
 
 
 def draw_strip(pictures: list[UInt8Array]) -> Text:
@@ -109,7 +109,9 @@ def print_captions(
     parts: list[RenderableType] = [_head(captions)]
     if pictures:
         parts.append(draw_strip(list(pictures)))
-    parts.append(table)
+    if captions.captions:
+        parts.append(table)
+    parts += [Text(_tell_silence(captions, span), "dim") for span in captions.silent]
     if story:
         parts.append(Padding(Text(story, "italic"), (1, 0, 0, 0)))
     console.print(Padding(Group(*parts), (0, 0, 1, 0)))
@@ -128,6 +130,14 @@ def _order(captions: DenseCaptions) -> list[int]:
     return [rank for group in groups for rank in sorted(group)]
 
 
+def _tell_silence(captions: DenseCaptions, span: tuple[float, float]) -> str:
+    from densevidcap.types import SILENCE
+
+    is_all = not captions.captions and len(captions.silent) == 1
+    where = "" if is_all else f"{span[0]:.1f}-{span[1]:.1f} s: "
+    return where + SILENCE
+
+
 def _head(captions: DenseCaptions) -> Text:
     about = f"{captions.duration:.1f} s, {captions.width} × {captions.height}"
     return Text.assemble((Path(captions.source).name, "bold"), "  ", (about, "dim"))
@@ -138,7 +148,7 @@ def _add(table: Table, rank: int, caption: Caption, colour: str) -> None:
     bar = Text.assemble(
         ("━" * filled, colour),
         ("─" * (BAR - filled), "bright_black"),
-        (f" {caption.confidence:4.0%}", "dim"),
+        (f" {caption.confidence:4.0%} {caption.verdict}", "dim"),
     )
     words = Text.assemble((caption.text, f"bold {colour}"), "\n", _list_evidence(caption))
     span = f"{caption.start:.1f}-{caption.end:.1f} s"

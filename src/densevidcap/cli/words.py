@@ -95,7 +95,8 @@ def command(
 
 
 def _as_json(word: ShownWord) -> dict[str, object]:
-    return asdict(word) | {"box": astuple(word.box)}
+    content = asdict(word) | {"box": astuple(word.box), "frame": word.source_frame}
+    return {name: content[name] for name in content if name not in ("index", "source_frame")}
 
 
 def _print_table(words: Sequence[ShownWord]) -> None:

@@ -73,8 +73,8 @@ class BoxFile:
     """By the place of a frame among the clip's own, from 0 on."""
     given_words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Class to the words that mean it, where the file says so."""
-    frame_rate: float = 1.0
-    """Frames a second, for what knows only times; 1 as of folders and shards of pictures."""
+    frame_rate: float | None = None
+    """Frames a second, where the file says so: then times tell which of its frames is meant."""
 
     @cached_property
     def words(self) -> dict[str, tuple[str, ...]]:
@@ -201,9 +201,11 @@ def _make(path: Path, rows: Rows, content: Mapping[str, Any] | None = None) -> B
     if not any(things for frames in clips.values() for things in frames.values()):
         raise _FaultError("no boxes in it")
     given = content or {}
-    rate = _parse_number(given.get("frame_rate", 1), "'frame_rate'")
-    if rate <= 0:
-        raise _FaultError("'frame_rate' must be above 0")
+    rate = None
+    if "frame_rate" in given:
+        rate = _parse_number(given["frame_rate"], "'frame_rate'")
+        if rate <= 0:
+            raise _FaultError("'frame_rate' must be above 0")
     return BoxFile(path, clips, _parse_words(given.get("words", {})), rate)
 
 

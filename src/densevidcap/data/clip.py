@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import SEEK_END
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from densevidcap.data.limits import Limits, read_limits
 from densevidcap.data.sampling import DEFAULT_SAMPLING, Sampling, end_of
 from densevidcap.errors import ClipError
 from densevidcap.intake import check_plain
-from densevidcap.types import FloatArray, Frames, TimeArray, UInt8Array
+from densevidcap.types import FloatArray, Frames, SourceFrame, TimeArray, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,23 @@ class ClipInfo:
         return cls(*size, duration, len(times), rate, has_sound)
 
 
+class PickedFrame(NamedTuple):
+    source_frame: SourceFrame
+    """Index into the clip's `times`."""
+    seconds: float
+    image: UInt8Array
+    """(H, W, 3) RGB."""
+
+
+def gather(picked: Iterable[PickedFrame]) -> Frames | None:
+    """Frames of the same size as one array; None if there are none."""
+    found = list(picked)
+    if not found:
+        return None
+    places, seconds, images = zip(*found, strict=True)
+    return Frames(np.stack(images), np.array(seconds), np.array(places, np.int64))
+
+
 class Clip(ABC):
     """Frames in display order, each with its time in seconds from the first one."""
 
@@ -111,9 +129,7 @@ class Clip(ABC):
         """Every frame: (seconds, (H, W, 3) RGB). Holds one frame at a time."""
 
     @abstractmethod
-    def pick(
-        self, chosen: Sequence[int], size: Size | None = None
-    ) -> Iterator[tuple[float, UInt8Array]]:
+    def pick(self, chosen: Sequence[int], size: Size | None = None) -> Iterator[PickedFrame]:
         """The frames of these ascending indices into `times`, as `stream` would give them.
 
         A frame that turns out to be damaged is replaced by the next intact one, so that
@@ -137,11 +153,10 @@ class Clip(ABC):
             chosen = sampling.choose(times, find_shots(self))
         else:
             chosen = sampling.choose(times)
-        found = list(self.pick(chosen.tolist(), size))
-        if not found:
+        frames = gather(self.pick(chosen.tolist(), size))
+        if frames is None:
             raise ClipError(f"{self.name}: no frame can be decoded; is the file complete?")
-        seconds, images = zip(*found, strict=True)
-        return Frames(np.stack(images), np.array(seconds))
+        return frames
 
 
 def open_clip(

@@ -29,6 +29,8 @@ class Limits:
     """Of one encoded image."""
     max_sound_bytes: int = 2**30
     """Of all decoded sound: four and a half hours at 16 kHz."""
+    max_unzipped_bytes: int = 2**30
+    """Of one text that is stored as .gz."""
 
     @property
     def max_pixels(self) -> int:
@@ -41,7 +43,7 @@ class Limits:
         if found > allowed:
             raise ClipTooLargeError(
                 f"{clip}: {found:,.0f} is over {limit} = {allowed:,.0f}; shrink or cut the clip,"
-                f" or set {_variable(limit)}={found:.0f} if there is memory for it"
+                f" or set {name_variable(limit)}={found:.0f} if there is memory for it"
             )
 
     def check_frame(self, clip: str, width: int, height: int, bits: int = 0) -> None:
@@ -54,7 +56,7 @@ def read_limits(environment: Mapping[str, str] = os.environ) -> Limits:
     """The defaults, each replaced by its environment variable if that is set."""
     given: dict[str, Any] = {}
     for field in fields(Limits):
-        variable = _variable(field.name)
+        variable = name_variable(field.name)
         if text := environment.get(variable, ""):
             if not _NUMBER.fullmatch(text) or float(text) == 0:
                 raise DenseVidCapError(f"{variable}={text}: must be a whole number above 0")
@@ -62,5 +64,5 @@ def read_limits(environment: Mapping[str, str] = os.environ) -> Limits:
     return Limits(**given)
 
 
-def _variable(limit: str) -> str:
+def name_variable(limit: str) -> str:
     return _PREFIX + limit.upper()

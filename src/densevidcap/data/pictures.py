@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
-from densevidcap.data.clip import Clip, ClipInfo, Extent, Size
+from densevidcap.data.clip import Clip, ClipInfo, Extent, PickedFrame, Size
 from densevidcap.data.limits import Limits
 from densevidcap.errors import ClipError, DenseVidCapError
-from densevidcap.types import TimeArray, UInt8Array
+from densevidcap.types import SourceFrame, TimeArray, UInt8Array
 
 SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
@@ -82,13 +82,13 @@ class PictureClip(Clip):
         return np.arange(len(self.pictures)) / self.frame_rate
 
     def stream(self, size: Size | None = None) -> Iterator[tuple[float, UInt8Array]]:
-        return self.pick(range(len(self.pictures)), size)
+        for _, seconds, image in self.pick(range(len(self.pictures)), size):
+            yield seconds, image
 
-    def pick(
-        self, chosen: Sequence[int], size: Size | None = None
-    ) -> Iterator[tuple[float, UInt8Array]]:
+    def pick(self, chosen: Sequence[int], size: Size | None = None) -> Iterator[PickedFrame]:
         for index in chosen:
-            yield index / self.frame_rate, to_array(self._decode(index), size)
+            image = to_array(self._decode(index), size)
+            yield PickedFrame(SourceFrame(index), index / self.frame_rate, image)
 
     def _decode(self, index: int) -> Image.Image:
         picture = self.pictures[index]

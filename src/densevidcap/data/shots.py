@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densevidcap.config import FramesConfig
-from densevidcap.data.clip import Clip, Size
+from densevidcap.data.clip import Clip, Size, gather
 from densevidcap.data.sampling import Sampling, Shot, end_of
 from densevidcap.types import Frames, TimeArray, UInt8Array
 
@@ -105,8 +105,4 @@ def sample_segment(clip: Clip, span: Shot, config: FramesConfig, size: Size) -> 
         shots = [(start, min(end, span[1])) for start, end in shots if start < span[1]]
     chosen = first + Sampling.of(config).choose(times[first:last], shots)
     # In place of a damaged frame comes the next intact one, maybe that of another segment.
-    found = [(time, image) for time, image in clip.pick(chosen.tolist(), size) if time < span[1]]
-    if not found:
-        return None
-    seconds, images = zip(*found, strict=True)
-    return Frames(np.stack(images), np.array(seconds))
+    return gather(each for each in clip.pick(chosen.tolist(), size) if each.seconds < span[1])

@@ -7,9 +7,11 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, cast
 
+from densevidcap.data.limits import name_variable, read_limits
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
 from densevidcap.intake import check_plain, parse_json
@@ -18,10 +20,12 @@ from densevidcap.intake import check_plain, parse_json
 @contextmanager
 def open_text(path: Path) -> Iterator[IO[str]]:
     """Read `path` as UTF-8, with or without a byte order mark, unzipped if it ends in .gz."""
-    opener = gzip.open if path.suffix == ".gz" else open
     try:
         check_plain(path)
-        with cast(IO[str], opener(path, "rt", encoding="utf-8-sig", newline="")) as stream:
+        with (
+            _BoundedGzip(path) if path.suffix == ".gz" else path.open("rb") as stored,
+            TextIOWrapper(stored, encoding="utf-8-sig", newline="") as stream,
+        ):
             yield stream
     except FileNotFoundError as error:
         raise CorpusError(f"{path}: no such file; check the path") from error
@@ -29,6 +33,34 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         raise CorpusError(f"{path}: cannot be read ({error}); is it damaged?") from error
     except UnicodeDecodeError as error:
         raise CorpusError(f"{path}: not UTF-8 text ({error.reason}); convert it first") from error
+
+
+class _BoundedGzip(gzip.GzipFile):
+    """Unzips as much as the limits allow: a small file can hold any number of spaces."""
+
+    def __init__(self, path: Path) -> None:
+        self._most = read_limits().max_unzipped_bytes
+        super().__init__(path, "rb")
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._check(super().read(self._bound(size)))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._check(super().read1(self._bound(size)))
+
+    def _bound(self, size: int | None) -> int:
+        """One byte more than is allowed tells that there is more, without unzipping all of it."""
+        left = self._most + 1 - self.tell()
+        return left if size is None or size < 0 else min(size, left)
+
+    def _check(self, data: bytes) -> bytes:
+        if self.tell() > self._most:
+            limit = "max_unzipped_bytes"
+            raise CorpusError(
+                f"{self.name}: unzips to more than {limit} = {self._most:,}; unzip it yourself if"
+                f" it is sound, or set {name_variable(limit)}"
+            )
+        return data
 
 
 def read_json(path: Path, **how: Any) -> Any:

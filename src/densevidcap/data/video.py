@@ -25,13 +25,13 @@ from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 from PIL import Image
 
-from densevidcap.data.clip import Clip, ClipInfo, Extent, Size
+from densevidcap.data.clip import Clip, ClipInfo, Extent, PickedFrame, Size
 from densevidcap.data.containers import open_container
 from densevidcap.data.limits import Limits
 from densevidcap.data.pictures import lay_on_white, to_array
 from densevidcap.data.sound import read_sound
 from densevidcap.errors import ClipError, DenseVidCapWarning
-from densevidcap.types import FloatArray, TimeArray, UInt8Array
+from densevidcap.types import FloatArray, SourceFrame, TimeArray, UInt8Array
 
 if TYPE_CHECKING:
     from av.packet import Packet
@@ -80,6 +80,10 @@ class Timeline:
 
     def stamp(self, index: int) -> int | None:
         return int(self.stamps[index]) if index < len(self.stamps) else None
+
+    def place(self, stamp: int) -> SourceFrame:
+        """Which frame has it, or would be the next; what a broken file says beyond is its last."""
+        return SourceFrame(min(int(np.searchsorted(self.stamps, stamp)), len(self.stamps) - 1))
 
     def second(self, stamp: int) -> float:
         """Seconds from the first frame."""
@@ -168,9 +172,7 @@ class VideoClip(Clip):
             for stamp, frame in self._decode(container):
                 yield timeline.second(stamp), screen.show(frame)
 
-    def pick(
-        self, chosen: Sequence[int], size: Size | None = None
-    ) -> Iterator[tuple[float, UInt8Array]]:
+    def pick(self, chosen: Sequence[int], size: Size | None = None) -> Iterator[PickedFrame]:
         timeline = self._timeline
         runs = timeline.plan(chosen)
         found = self._read(runs, size)
@@ -180,7 +182,7 @@ class VideoClip(Clip):
             # only the way from the start is sure.
             found = self._read(timeline.plan(chosen, seekable=False), size)
         for stamp, image in found:
-            yield timeline.second(stamp), image
+            yield PickedFrame(timeline.place(stamp), timeline.second(stamp), image)
 
     def sound(self, rate: int = 16_000) -> FloatArray | None:
         start = self._timeline.start

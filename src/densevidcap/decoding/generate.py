@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -30,33 +30,67 @@ ROWS = 64
 64 beams of 5 over 8,000 words stays at tens of MB."""
 
 
-def search(model: CaptionModel, streams: Streams, config: DecodingConfig) -> list[list[Hypothesis]]:
+URGENCY = 4.0
+"""What a wanted word has before the others until it is said, in nats: enough to come at the first
+place where it makes sense, too little to come where it makes none."""
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """What region-sequences show, as far as it decides the words of a sentence: N rows, V words."""
+
+    costs: Tensor
+    """(N, V), at most 0: added to log-probabilities; what is not seen is rather not said."""
+    wanted: Tensor | None = None
+    """(N, V): a searched sentence has one of these words at least. None: whatever it says."""
+
+    def select(self, rows: slice) -> Guidance:
+        return Guidance(self.costs[rows], None if self.wanted is None else self.wanted[rows])
+
+
+def search(
+    model: CaptionModel,
+    streams: Streams,
+    config: DecodingConfig,
+    guidance: Guidance | None = None,
+) -> list[list[Hypothesis]]:
     """The sentences of each region-sequence, the best first; they all differ.
 
     The model should be in evaluation mode.
     """
-    return _decode(model, streams, lambda rows: _Beams(rows, config, streams.lengths.device))
+    device = streams.lengths.device
+    return _decode(model, streams, guidance, lambda rows, own: _Beams(rows, config, device, own))
 
 
-def sample(model: CaptionModel, streams: Streams, config: DecodingConfig) -> list[list[Hypothesis]]:
+def sample(
+    model: CaptionModel,
+    streams: Streams,
+    config: DecodingConfig,
+    guidance: Guidance | None = None,
+) -> list[list[Hypothesis]]:
     """The different sentences sampled for each region-sequence, the most probable first."""
     if not config.samples:
         return [[] for _ in range(len(streams))]
     # On the CPU, whose generator gives the same numbers everywhere.
     random = torch.Generator("cpu").manual_seed(config.seed)
+    device = streams.lengths.device
     return _decode(
-        model, streams, lambda rows: _Samples(rows, config, streams.lengths.device, random)
+        model, streams, guidance, lambda rows, own: _Samples(rows, config, device, own, random)
     )
 
 
 @torch.inference_mode()
 def _decode(
-    model: CaptionModel, streams: Streams, begin: Callable[[int], _Growing]
+    model: CaptionModel,
+    streams: Streams,
+    guidance: Guidance | None,
+    begin: Callable[[int, Guidance | None], _Growing],
 ) -> list[list[Hypothesis]]:
     found: list[list[Hypothesis]] = []
     for start in range(0, len(streams), ROWS):
-        part = streams.select(slice(start, start + ROWS))
-        growing = begin(len(part))
+        rows = slice(start, start + ROWS)
+        part = streams.select(rows)
+        growing = begin(len(part), guidance and guidance.select(rows))
         state = model.encode(part).select(growing.owners[growing.live])
         words = torch.full_like(growing.live, Vocabulary.BOS)
         while len(words):
@@ -73,8 +107,15 @@ class _Growing(ABC):
     The M that have not ended are live: only they take part in the model's next step.
     """
 
-    def __init__(self, rows: int, each: int, config: DecodingConfig, device: torch.device) -> None:
-        self.config = config
+    def __init__(
+        self,
+        rows: int,
+        each: int,
+        config: DecodingConfig,
+        device: torch.device,
+        guidance: Guidance | None,
+    ) -> None:
+        self.config, self.guidance = config, guidance
         self.live = torch.arange(rows * each, device=device)
         self.owners = self.live // each
         self.words = self.live.new_empty(len(self.live), 0)
@@ -89,10 +130,25 @@ class _Growing(ABC):
         each of them continues.
         """
 
+    def guide(self, log_probabilities: Tensor) -> Tensor:
+        """The log-probabilities (M, V) with what guidance adds, and without what may not come."""
+        if self.guidance is None:
+            self.forbid(log_probabilities)
+            return log_probabilities
+        rows = self.owners[self.live]
+        guided = log_probabilities + self.guidance.costs[rows]
+        if self.guidance.wanted is not None:
+            wanted = self.guidance.wanted[rows]
+            is_due = ~wanted.gather(1, self.words[self.live]).any(1, keepdim=True)
+            guided = torch.where(is_due & wanted, guided + URGENCY, guided)
+            guided[is_due[:, 0], Vocabulary.EOS] = -torch.inf
+        self.forbid(guided)
+        return guided
+
     def forbid(self, log_probabilities: Tensor) -> None:
         """Rule out what may not come next: special tokens, an end too early or late, repetitions.
 
-        The model's own log-probabilities of what is left stay as they are.
+        Log-probabilities of what is left stay as they are.
         """
         words = self.words[self.live]
         if words.shape[1] == self.config.max_length:
@@ -109,17 +165,27 @@ class _Growing(ABC):
         return totals / lengths**self.config.length_penalty
 
     def list_hypotheses(self) -> list[Hypothesis]:
+        if self.guidance is not None and self.guidance.wanted is not None:
+            has = self.guidance.wanted[self.owners].gather(1, self.words).any(1)
+            self.totals = torch.where(has, self.totals - URGENCY, -torch.inf)
         scores = self.score(self.totals, self.lengths)
+        own = self.totals if self.guidance is None else self.totals - self._sum_costs()
         return [
             Hypothesis(tuple(words[: int(length) - 1]), total, score)
             for words, length, total, score in zip(
                 self.words.tolist(),
                 self.lengths.tolist(),
-                self.totals.tolist(),
+                own.tolist(),
                 scores.tolist(),
                 strict=True,
             )
         ]
+
+    def _sum_costs(self) -> Tensor:
+        assert self.guidance is not None
+        costs = self.guidance.costs[self.owners].gather(1, self.words)
+        places = torch.arange(self.words.shape[1], device=costs.device)
+        return torch.where(places < self.lengths[:, None], costs, 0).sum(1)
 
     @abstractmethod
     def finish(self, rows: int) -> list[list[Hypothesis]]:
@@ -129,15 +195,17 @@ class _Growing(ABC):
 class _Beams(_Growing):
     """The best of each row. Those that have ended stay, and compete by their score."""
 
-    def __init__(self, rows: int, config: DecodingConfig, device: torch.device) -> None:
-        super().__init__(rows, config.beam, config, device)
+    def __init__(
+        self, rows: int, config: DecodingConfig, device: torch.device, guidance: Guidance | None
+    ) -> None:
+        super().__init__(rows, config.beam, config, device, guidance)
         self.live = self.live[:: config.beam]
         self.totals.fill_(-torch.inf)
         self.totals[self.live] = 0
 
     def extend(self, log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
         width, beams = self.config.beam, len(self.totals)
-        self.forbid(log_probabilities)
+        log_probabilities = self.guide(log_probabilities)
         # No row can keep more than `width` words after one and the same beginning.
         best = log_probabilities.topk(min(width, log_probabilities.shape[1]))
         totals = self.totals.new_full((beams, best.values.shape[1]), -torch.inf)
@@ -173,13 +241,20 @@ class _Samples(_Growing):
     """Words drawn at random, by the model's own probabilities at a temperature."""
 
     def __init__(
-        self, rows: int, config: DecodingConfig, device: torch.device, random: torch.Generator
+        self,
+        rows: int,
+        config: DecodingConfig,
+        device: torch.device,
+        guidance: Guidance | None,
+        random: torch.Generator,
     ) -> None:
-        super().__init__(rows, config.samples, config, device)
+        # What is sampled shows what the captioner would say: nothing is wanted of it.
+        unasked = guidance and Guidance(guidance.costs)
+        super().__init__(rows, config.samples, config, device, unasked)
         self.random = random
 
     def extend(self, log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
-        self.forbid(log_probabilities)
+        log_probabilities = self.guide(log_probabilities)
         if self.words.shape[1] == self.config.max_length:
             drawn = torch.full_like(self.live, Vocabulary.EOS)
         else:

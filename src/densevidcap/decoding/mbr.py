@@ -51,6 +51,10 @@ class Phrases:
         """CIDEr's weight: 0 if every clip has it, more the fewer do."""
         return log(max(1, self._clips) / self._counts.get(phrase, 1))
 
+    def knows(self, phrase: str) -> bool:
+        """Whether the captions of more than one clip have it."""
+        return phrase in self._counts
+
     def save(self, path: Path) -> None:
         write_json(path, {"clips": self._clips, "phrases": dict(self._counts)})
 

@@ -6,13 +6,16 @@ the paper's association of captions (Eq. 10).
 
 Sentences are added one by one. The next, s of sequence r, is the pair with the highest
 
-    quality(s) + specificity * affinity(s, r) - diversity * mean of cos(s, t) over those chosen, t
+    quality(s) + detail * confidence(s) * what it tells(s) + coverage * new things(s)
+        + specificity * affinity(s, r) - diversity * mean of cos(s, t) over those chosen, t
 
-among the sequences that have no sentence yet; when all have one, they all are free again. Quality
-is how well a sentence agrees with all that was found for the clip (`mbr.py`); affinity is how much
-more of it the sequence has than the clip's others. Cosines are those of the
+less `reuse` for each sentence that the sequence has already. Quality is how well a sentence agrees
+with all that was found for the clip (`mbr.py`); what it tells are its content words beyond two; new
+things are those that the clip shows and no sentence has named yet, each by how probable it is;
+affinity is how much more of it the sequence has than the clip's others. Cosines are those of the
 latent space in which the paper measures how different captions are (Eq. 15). As for region-
-sequences, the first is the best by itself, and each further one must also differ.
+sequences, the first is the best by itself, and each further one must also differ, and be sure
+enough.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ from densevidcap.types import Candidates, FloatArray
 
 GROUNDING = 0.4
 """What the words' witness counts beside the captioner's."""
+PLAIN = 2
+"""Content words of a sentence that says nothing: "a man is talking"."""
 FLOOR = 0.01
 """Added to probabilities: smaller ones tell nothing."""
 
@@ -76,22 +81,30 @@ def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
     contents = [frozenset(list_content_words(sentence)) for sentence in candidates.sentences]
     units = _normalise(np.asarray(candidates.meanings, np.float64))
     quality, own = candidates.quality, config.specificity * candidates.affinities
+    lengths = np.array([max(len(content) - PLAIN, 0) for content in contents])
+    worth = quality + config.detail * candidates.confidence * lengths
+    is_sure = (candidates.confidence >= config.sure) & (lengths >= config.telling)
+    if not is_sure.any():
+        # One that is called a guess is better than none.
+        is_sure = quality == quality.max(initial=-np.inf)
     sameness = np.zeros(len(candidates))
-    is_free = np.ones(own.shape[1], bool)
+    named = np.zeros(candidates.things.shape[1])
+    used = np.zeros(own.shape[1])
     # The first is one of the best by themselves.
-    is_open = quality == quality.max(initial=-np.inf)
+    is_open = is_sure & (quality == quality[is_sure].max(initial=-np.inf))
     chosen: list[Choice] = []
     while len(chosen) < config.k and is_open.any():
-        if not is_free.any():
-            is_free[:] = True
-        worth = quality - config.diversity * sameness / max(1, len(chosen))
-        gains = np.where(is_open[:, None] & is_free, worth[:, None] + own, -np.inf)
+        new = np.maximum(candidates.things - named, 0).sum(axis=1)
+        gain = worth + config.coverage * new - config.diversity * sameness / max(1, len(chosen))
+        ties = own - config.reuse * used
+        gains = np.where(is_open[:, None], gain[:, None] + ties, -np.inf)
         best = Choice(*map(int, np.unravel_index(gains.argmax(), gains.shape)))
         chosen.append(best)
-        is_free[best.sequence] = False
+        used[best.sequence] += 1
         sameness += units @ units[best.candidate]
+        named = np.maximum(named, candidates.things[best.candidate])
         said = {contents[choice.candidate] for choice in chosen}
-        is_open = np.array([content not in said for content in contents])
+        is_open = is_sure & [content not in said for content in contents]
     return chosen
 
 

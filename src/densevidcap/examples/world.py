@@ -94,7 +94,7 @@ class World:
         return WorldClip(
             id=f"world-{self.seed}-{number:05d}",
             place=scene.place,
-            frames=Frames(images, np.arange(self.frames) / FRAME_RATE),
+            frames=Frames(images, np.arange(self.frames) / FRAME_RATE, np.arange(self.frames)),
             sentences=_tell(np.random.default_rng((self.seed, number, 1)), scene),
             things=tuple(
                 Thing(

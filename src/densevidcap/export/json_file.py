@@ -12,13 +12,14 @@ from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
 
 if TYPE_CHECKING:
-    from densevidcap.types import Box, Caption, DenseCaptions, Evidence
+    from densevidcap.types import Box, Caption, DenseCaptions, Evidence, SourceFrame
 
 Number = TypeVar("Number", int, float)
 
-VERSION = 2
-"""Raised when a reader of older files would misunderstand newer ones. Those of 1 are read too: the
-boxes of their captions follow from region and grid, and not from what they have as edges."""
+VERSION = 3
+"""Raised when a reader of older files would misunderstand newer ones. Older ones are read too: up
+to 2, `frame` counted the frames that were looked at, so that where these stand in the source is not
+known; in 1, boxes of captions follow from region and grid, and not from what they have as edges."""
 SCHEMA = Path(__file__).with_name("schema.json")
 UNSOUND = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What `from_dict` raises for content of another kind."""
@@ -52,6 +53,7 @@ def to_dict(captions: DenseCaptions) -> dict[str, Any]:
         "height": captions.height,
         "model": {"name": captions.model, "version": captions.model_version},
         **settings,
+        **({"silent": [list(span) for span in captions.silent]} if captions.silent else {}),
         "captions": [_caption_to_dict(caption) for caption in captions],
     }
 
@@ -78,28 +80,29 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
         model=_text(content["model"]["name"]),
         model_version=_text(content["model"]["version"]),
         settings=dict(content.get("settings", {})),
+        silent=tuple((_number(a), _number(b)) for a, b in content.get("silent", [])),
     )
 
 
 def _caption_to_dict(caption: Caption) -> dict[str, Any]:
     sequence = caption.sequence
+    frames = sequence.source_frames or (None,) * len(sequence.times)
     return {
         "text": caption.text,
+        **({"raw": caption.raw} if caption.raw != caption.text else {}),
         "confidence": caption.confidence,
         "log_probability": caption.log_probability,
         "start": caption.start,
         "end": caption.end,
         "boxes": [
             _place_to_dict(*place)
-            for place in zip(
-                sequence.times, sequence.frames, sequence.regions, sequence.boxes, strict=True
-            )
+            for place in zip(sequence.times, frames, sequence.regions, sequence.boxes, strict=True)
         ],
         "evidence": [
             {
                 "word": word.word,
                 "probability": word.probability,
-                "box": _place_to_dict(word.time, word.frame, word.region, word.box),
+                "box": _place_to_dict(word.time, word.source_frame, word.region, word.box),
             }
             for word in caption.evidence
         ],
@@ -112,39 +115,54 @@ def _caption_from_dict(content: dict[str, Any], version: int) -> Caption:
     from densevidcap.types import Caption, Grid, RegionSequence
 
     boxes = content["boxes"]
+    frames = tuple(_frame_from_dict(box, version) for box in boxes)
+    known = tuple(frame for frame in frames if frame is not None)
     sequence = RegionSequence(
         grid=Grid(**{name: _whole(size) for name, size in content["grid"].items()}),
-        frames=tuple(_whole(box["frame"]) for box in boxes),
         regions=tuple(_whole(box["region"]) for box in boxes),
         times=tuple(_number(box["time"]) for box in boxes),
+        source_frames=known or None,
         fitted=tuple(_box_from_dict(box) for box in boxes) if version > 1 else None,
     )
     # Regions that the grid does not have are noticed here rather than by whoever draws them.
     _ = sequence.grid_boxes
     return Caption(
         text=_text(content["text"]),
+        raw=_text(content.get("raw", "")),
         confidence=_number(content["confidence"]),
         log_probability=_number(content["log_probability"]),
         start=_number(content["start"]),
         end=_number(content["end"]),
         sequence=sequence,
-        evidence=tuple(_evidence_from_dict(word) for word in content["evidence"]),
+        evidence=tuple(_evidence_from_dict(word, version) for word in content["evidence"]),
         unsupported=tuple(_text(word) for word in content["unsupported"]),
     )
 
 
-def _evidence_from_dict(content: dict[str, Any]) -> Evidence:
+def _evidence_from_dict(content: dict[str, Any], version: int) -> Evidence:
     from densevidcap.types import Evidence
 
     box = content["box"]
     return Evidence(
         word=_text(content["word"]),
         probability=_number(content["probability"]),
-        frame=_whole(box["frame"]),
         region=_whole(box["region"]),
         time=_number(box["time"]),
         box=_box_from_dict(box),
+        source_frame=_frame_from_dict(box, version),
     )
+
+
+def _frame_from_dict(content: dict[str, Any], version: int) -> SourceFrame | None:
+    """None where the file does not say, as those of older versions never do."""
+    from densevidcap.types import SourceFrame
+
+    if version > 2 and "frame" not in content:
+        return None
+    frame = _whole(content["frame"])
+    if frame < 0:
+        raise ValueError(f"{frame} is below 0")
+    return SourceFrame(frame) if version > 2 else None
 
 
 def _box_from_dict(content: dict[str, Any]) -> Box:
@@ -177,5 +195,6 @@ def _positive(value: Number) -> Number:
     return value
 
 
-def _place_to_dict(time: float, frame: int, region: int, box: Box) -> dict[str, Any]:
-    return {"time": time, "frame": frame, "region": region, **asdict(box)}
+def _place_to_dict(time: float, frame: int | None, region: int, box: Box) -> dict[str, Any]:
+    known = {} if frame is None else {"frame": frame}
+    return {"time": time, **known, "region": region, **asdict(box)}

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from densevidcap.data.boxes import BoxArray, BoxFile, Case, measure_areas
+from densevidcap.data.clip import PICTURES_PER_SECOND
 from densevidcap.errors import CorpusError
 from densevidcap.metrics.bootstrap import Interval, bootstrap_mean
-from densevidcap.types import Box, Caption
+from densevidcap.types import Box, Caption, RegionSequence
 
 Values = npt.NDArray[np.float64]
 
@@ -208,11 +209,10 @@ def ground_sentences(said: Mapping[str, Sequence[Caption]], truth: BoxFile) -> S
     for clip, captions in said.items():
         of_sentences = [_as_array(caption.boxes) for caption in captions]
         for caption, own in zip(captions, of_sentences, strict=True):
-            grid = caption.sequence.grid
+            grid, frames = caption.sequence.grid, _find_frames(caption.sequence, truth)
             choice = _as_array(grid.box(region) for region in range(len(grid)))
             for name in truth.find_classes(caption.text):
-                for time, box in zip(caption.sequence.times, own, strict=True):
-                    frame = round(time * truth.frame_rate)
+                for frame, box in zip(frames, own, strict=True):
                     things = truth.find_things(clip, frame, name, SEEN)
                     if len(things):
                         cases.append(Case(clip, frame, name, (), things))
@@ -234,6 +234,13 @@ def ground_sentences(said: Mapping[str, Sequence[Caption]], truth: BoxFile) -> S
         float(np.mean(different)),
         float(np.mean(known)) if known else None,
     )
+
+
+def _find_frames(sequence: RegionSequence, truth: BoxFile) -> Sequence[int]:
+    """Which of the clip's frames, as the boxes count them, those of a sequence are."""
+    if truth.frame_rate is None and sequence.source_frames is not None:
+        return sequence.source_frames
+    return [round(time * (truth.frame_rate or PICTURES_PER_SECOND)) for time in sequence.times]
 
 
 def _as_array(boxes: Iterable[Box]) -> BoxArray:

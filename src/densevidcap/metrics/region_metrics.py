@@ -56,10 +56,9 @@ def measure_quality(sequences: Sequence[RegionSequence], clip: FrameGrid) -> Qua
 def measure_following(sequence: RegionSequence, boxes: Sequence[Box]) -> float:
     """Share of a sequence's frames in which its region holds the centre of that frame's box."""
     held = 0
-    for frame, region in zip(sequence.frames, sequence.boxes, strict=True):
-        box = boxes[frame]
+    for box, region in zip(boxes, sequence.boxes, strict=True):
         held += region.contains((box.left + box.right) / 2, (box.top + box.bottom) / 2)
-    return held / len(sequence.frames)
+    return held / len(boxes)
 
 
 def _ious(grid: Grid) -> Float64Array:
@@ -70,7 +69,7 @@ def _ious(grid: Grid) -> Float64Array:
 
 def _cosine(sequence: RegionSequence, clip: FrameGrid) -> float:
     """Mean over the pairs of different frames."""
-    features = clip.features[list(sequence.frames), list(sequence.regions)].astype(np.float64)
+    features = sequence.follow(clip.features).astype(np.float64)
     features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
     count = len(features)
     # The square of the sum has every pair twice, and each feature with itself.

@@ -11,7 +11,7 @@ import torch
 from densevidcap.data.lexicon import CONTENT, Lexicon
 from densevidcap.errors import ModelError
 from densevidcap.models.losses import noisy_or
-from densevidcap.types import Box, FloatArray, FrameGrid
+from densevidcap.types import Box, FloatArray, FrameGrid, SourceFrame
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,14 @@ class ShownWord:
     """That the clip shows it."""
     peak: float
     """Its probability in the strongest region."""
-    frame: int
+    index: int
+    """Of that frame, among those that were looked at."""
     region: int
     time: float
     """Seconds."""
     box: Box
+    source_frame: SourceFrame | None = None
+    """The same frame among all of the clip's."""
 
 
 def noisy_or_frames(probabilities: FloatArray) -> FloatArray:
@@ -44,16 +47,18 @@ def score_clip(probabilities: FloatArray) -> FloatArray:
 def show_word(seen: FrameGrid, lexicon: Lexicon, index: int) -> ShownWord:
     """What a clip has of the lexicon's word of that index."""
     entry, responses = lexicon.entries[index], seen.probabilities[:, :, index]
-    frame, region = divmod(int(responses.argmax()), len(seen.grid))
+    strongest, region = divmod(int(responses.argmax()), len(seen.grid))
+    source = seen.source_frames
     return ShownWord(
         word=entry.word,
         pos=entry.pos,
         probability=float(score_clip(responses[:, :, None])[0]),
-        peak=float(responses[frame, region]),
-        frame=frame,
+        peak=float(responses[strongest, region]),
+        index=strongest,
         region=region,
-        time=float(seen.times[frame]),
+        time=float(seen.times[strongest]),
         box=seen.grid.box(region),
+        source_frame=None if source is None else SourceFrame(int(source[strongest])),
     )
 
 

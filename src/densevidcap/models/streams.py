@@ -44,6 +44,9 @@ class Stream(ABC):
 
     level: Level
     """Whether it has a vector for each frame, or one for all."""
+    of_clip: bool = True
+    """Whether it tells of the whole clip, and not of the region-sequence: a region's voice goes
+    without."""
     of_corpus: bool = False
     """Whether it has a place for each word of a lexicon, or each category: another corpus has
     others."""
@@ -65,8 +68,10 @@ class SeenStream(Stream):
         level: Level,
         size: Literal["features", "frame_vector", "words", "categories"],
         read: Callable[[Row], FloatArray | None],
+        of_clip: bool = True,
     ) -> None:
-        self.level, self.of_corpus = level, size in ("words", "categories")
+        self.level, self.of_clip = level, of_clip
+        self.of_corpus = size in ("words", "categories")
         self._size, self._read = size, read
 
     def width(self, sizes: StreamSizes) -> int:
@@ -107,17 +112,20 @@ class ExtractedStream(Stream):
 STREAMS: dict[str, Stream | str] = {
     # Of each frame: the sequence's region; the same minus the frame's mean, which is what sets it
     # apart from the other regions; that mean itself; and the eyes' own vector of the whole frame.
-    "regions": SeenStream("frame", "features", lambda row: row.regions),
-    "centred": SeenStream("frame", "features", lambda row: row.regions - row.means),
+    "regions": SeenStream("frame", "features", lambda row: row.regions, of_clip=False),
+    "centred": SeenStream("frame", "features", lambda row: row.regions - row.means, of_clip=False),
     "frames": SeenStream("frame", "features", lambda row: row.means),
     "whole_frames": SeenStream("frame", "frame_vector", lambda row: row.frame_vectors),
     # Of the clip or sequence as a whole: the mean of its frames; word probabilities along the
     # sequence, what sets them apart from the clip's other sequences, and those of the clip; its
     # category, known or probable.
     "clip": SeenStream("clip", "features", lambda row: row.means.mean(axis=0)),
-    "words": SeenStream("clip", "words", lambda row: row.words[row.sequence]),
+    "words": SeenStream("clip", "words", lambda row: row.words[row.sequence], of_clip=False),
     "special_words": SeenStream(
-        "clip", "words", lambda row: row.words[row.sequence] - row.words.mean(axis=0)
+        "clip",
+        "words",
+        lambda row: row.words[row.sequence] - row.words.mean(axis=0),
+        of_clip=False,
     ),
     "clip_words": SeenStream(
         "clip", "words", lambda row: np.sqrt(np.asarray(row.view.clip_words, np.float32))
@@ -196,7 +204,8 @@ def make_streams(
     def stack(names: Sequence[str], steps: tuple[int, ...]) -> dict[str, Tensor]:
         stacked = {}
         for name in names:
-            values = [find_stream(name).read(row) for row in rows]
+            stream = find_stream(name)
+            values = [None if row.is_alone and stream.of_clip else stream.read(row) for row in rows]
             widths = {value.shape[-1] for value in values if value is not None}
             if not widths:
                 continue  # none of the rows has it

@@ -58,6 +58,8 @@ class Row:
     view: ClipView
     sequence: int
     frames: IndexArray
+    is_alone: bool = False
+    """Whether nothing is told but the sequence itself: a region's voice, and not the clip's."""
 
     @cached_property
     def _seen(self) -> tuple[FloatArray, FloatArray]:
@@ -92,13 +94,16 @@ class Row:
 
 
 def look(
-    view: ClipView, sequences: Sequence[int] | None = None, most: int | None = None
+    view: ClipView,
+    sequences: Sequence[int] | None = None,
+    most: int | None = None,
+    is_alone: bool = False,
 ) -> list[Row]:
     """The view's sequences, each in all of its frames, or in at most so many, evenly spread."""
     count = view.paths.shape[1]
     frames = spread_evenly(count, min(count, most or count))
     chosen = range(len(view.paths)) if sequences is None else sequences
-    return [Row(view, sequence, frames) for sequence in chosen]
+    return [Row(view, sequence, frames, is_alone) for sequence in chosen]
 
 
 def spread_evenly(count: int, chosen: int) -> IndexArray:

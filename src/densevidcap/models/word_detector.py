@@ -23,7 +23,16 @@ from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.backbones import build_backbone
 from densevidcap.models.device import device_of
 from densevidcap.models.shared_eyes import leave_out_eyes, put_back_eyes
-from densevidcap.types import FloatArray, FrameGrid, Frames, Grid, TimeArray, UInt8Array, WordMaps
+from densevidcap.types import (
+    FloatArray,
+    FrameGrid,
+    Frames,
+    Grid,
+    SourceFrameArray,
+    TimeArray,
+    UInt8Array,
+    WordMaps,
+)
 
 Array = TypeVar("Array", Tensor, FloatArray)
 
@@ -215,15 +224,21 @@ class LexicalFCN(nn.Module):
         if self._fast is None or self._fast.device != device_of(self):
             self._fast = FastEncoder(self.encoder)
         observed, patches = self._fast.observe(frames.images)
-        return self.describe(observed, frames.times, patches)
+        return self.describe(observed, frames.times, patches, frames.source_frames)
 
     def describe(
-        self, observed: FloatArray, times: TimeArray, patches: FloatArray | None = None
+        self,
+        observed: FloatArray,
+        times: TimeArray,
+        patches: FloatArray | None = None,
+        source_frames: SourceFrameArray | None = None,
     ) -> FrameGrid:
         """The same from what the encoder observed before."""
         regions, frames = self.encoder.split(observed)
         probabilities = self.find_words(regions)
-        return FrameGrid(self.encoder.grid, times, probabilities, regions, frames, patches)
+        return FrameGrid(
+            self.encoder.grid, times, probabilities, regions, frames, patches, source_frames
+        )
 
     @torch.inference_mode()
     def find_words(self, features: FloatArray, words: Sequence[int] | None = None) -> FloatArray:

@@ -18,10 +18,19 @@ from densevidcap.errors import CorpusError, ModelError
 from densevidcap.files import replacing
 from densevidcap.intake import parse_json
 from densevidcap.regions.objectives import IndexArray
-from densevidcap.types import Candidates, FloatArray, Grid, RegionSequence, TimeArray
+from densevidcap.types import (
+    Candidates,
+    FloatArray,
+    Grid,
+    RegionSequence,
+    SourceFrameArray,
+    TimeArray,
+    check_source_frames,
+    list_source_frames,
+)
 
 FILE = "analysis.safetensors"
-VERSION = 3
+VERSION = 4
 """Raised when a reader of older files would misunderstand newer ones."""
 
 HalfArray = npt.NDArray[np.float16]
@@ -78,6 +87,10 @@ class Segment:
     """The S different sentences that were found."""
     close_up: CloseUp | None = None
     """None where boxes are those of the grid."""
+    is_blind: bool = False
+    """Whether it shows nothing that the model knows."""
+    source_frames: SourceFrameArray | None = None
+    """(T,) where the frames stand in the source; None in analyses that did not keep it."""
 
     def __post_init__(self) -> None:
         T, W, K = len(self.times), len(self.words), len(self.paths)
@@ -93,13 +106,15 @@ class Segment:
             raise ValueError(f"likelihoods must be of {K} region-sequences")
         if self.close_up is not None and len(self.close_up.maps) != T:
             raise ValueError(f"a close-up must be of {T} frames")
+        check_source_frames(self.source_frames, self.times)
         if self.paths.min() < 0 or self.paths.max() >= len(self.grid):
             raise ValueError(f"paths must lead through the {len(self.grid)} regions")
 
     def sequence(self, number: int) -> RegionSequence:
         """The region-sequence of that number, through all frames."""
         regions, times = self.paths[number].tolist(), self.times.tolist()
-        return RegionSequence(self.grid, (*range(len(times)),), (*regions,), (*times,))
+        source_frames = list_source_frames(self.source_frames)
+        return RegionSequence(self.grid, (*regions,), (*times,), source_frames)
 
     def map_closely(self, word: str) -> tuple[Grid, FloatArray]:
         """Windows, and P(word | window) (T, R): as small as is known, else the regions."""
@@ -116,9 +131,10 @@ class Segment:
 
 
 ARRAYS = ("times", "probabilities", "paths")
+SOURCE_FRAMES = "source_frames"
 CLOSE_ARRAYS = ("maps", "patches")
-"""Those fields of a segment and of its close-up, beside those of its candidates; the others are
-kept as JSON."""
+"""Those fields of a segment, one that it may be without, and those of its close-up, beside those of
+its candidates; the others are kept as JSON."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +201,8 @@ FACTS = ("source", "duration", "width", "height", "model", "model_version", "set
 def _list_arrays(segment: Segment) -> dict[str, Any]:
     candidates, close = segment.candidates, segment.close_up
     arrays = {name: getattr(segment, name) for name in ARRAYS}
+    if segment.source_frames is not None:
+        arrays[SOURCE_FRAMES] = segment.source_frames
     arrays |= {name: getattr(candidates, name) for name in candidates.list_arrays()}
     return arrays if close is None else arrays | {n: getattr(close, n) for n in CLOSE_ARRAYS}
 
@@ -197,6 +215,7 @@ def _list_plain_fields(segment: Segment) -> dict[str, Any]:
         "grid": asdict(segment.grid),
         "words": segment.words,
         "sentences": segment.candidates.sentences,
+        "is_blind": segment.is_blind,
         "close_up": close and {"grid": asdict(close.grid), "words": close.words},
     }
 
@@ -216,5 +235,7 @@ def _build_segment(row: dict[str, Any], arrays: dict[str, Any], number: int) -> 
         words=tuple(row["words"]),
         candidates=Candidates(tuple(row["sentences"]), **take(Candidates.list_arrays())),
         close_up=close,
+        is_blind=bool(row["is_blind"]),
+        source_frames=arrays.get(f"{number}.{SOURCE_FRAMES}"),
         **take(ARRAYS),
     )

@@ -21,15 +21,18 @@ from densevidcap.errors import ClipError, ModelError
 from densevidcap.model_folder import BUNDLED, CARD, STAGES, read_model_config
 from densevidcap.models.device import resolve_device
 from densevidcap.models.evaluator import Evaluator
+from densevidcap.models.shown_words import score_clip
 from densevidcap.models.streams import StreamSizes, extract_streams, find_stream
 from densevidcap.models.views import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
 from densevidcap.pipeline.captions import choose_captions
-from densevidcap.pipeline.confidence import Ranking
-from densevidcap.pipeline.generator import CaptionGenerator
+from densevidcap.pipeline.confidence import Trust
+from densevidcap.pipeline.generator import CaptionGenerator, cost_words
+from densevidcap.pipeline.traits import Shown, find_traits
 from densevidcap.regions import generate_sequences
 from densevidcap.regions.boxes import reduce_patches
+from densevidcap.regions.search import pool_words
 from densevidcap.types import Candidates, DenseCaptions, FloatArray, FrameGrid
 
 Step = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
@@ -40,7 +43,7 @@ Report = Callable[[Step, float], None]
 """Called when a step begins, with the share of all work that is done, 0 to 1."""
 
 RANKING = "ranking.json"
-UNCALIBRATED = Ranking()
+UNCALIBRATED = Trust()
 
 KEYWORDS = {
     "k": "selection.k",
@@ -48,15 +51,27 @@ KEYWORDS = {
     "frames": "frames.most",
     "beam": "decoding.beam",
     "seed": "decoding.seed",
+    "sure": "selection.sure",
     "per_shot": "frames.per_shot",
 }
 """Short names of settings that are often changed."""
+RAW: Mapping[str, Any] = {
+    "wording.case": "raw",
+    "wording.looks": True,
+    "wording.gender": "said",
+    "selection.sure": 0.0,
+    "selection.silence": False,
+}
+"""Every sentence as the captioner says it, however sure it is: what metrics of captions expect."""
+NAMED = 0.3
+"""From this probability on that people would name it, a thing is worth a sentence."""
 FREE = (
     "frames",
     "regions",
     "boxes",
     "decoding",
     "selection",
+    "wording",
     "confidence",
     "captioner.most_frames",
 )
@@ -81,12 +96,12 @@ class DenseCaptioner:
         words: LexicalFCN,
         generator: CaptionGenerator,
         evaluator: Evaluator | None = None,
-        ranking: Ranking = UNCALIBRATED,
+        trust: Trust = UNCALIBRATED,
         name: str = "unnamed",
         version: str = "",
     ) -> None:
         self.config, self.words, self.generator = config, words, generator
-        self.evaluator, self.ranking = evaluator, ranking
+        self.evaluator, self.trust = evaluator, trust
         self.name, self.version = name, version
         self._inputs = _count_inputs(generator, evaluator)
         classifier, eyes = generator.classifier, words.encoder
@@ -121,7 +136,7 @@ class DenseCaptioner:
             LexicalFCN.load(words),
             CaptionGenerator.load(sentences),
             Evaluator.load(evaluator) if evaluator.is_dir() else None,
-            Ranking.load(folder / RANKING),
+            Trust.load(folder / RANKING),
             folder.resolve().name,
             digest.hexdigest()[:12],
         )
@@ -146,16 +161,23 @@ class DenseCaptioner:
         frames: int | None = None,
         beam: int | None = None,
         seed: int | None = None,
+        sure: float | None = None,
         per_shot: bool | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> DenseCaptions:
-        """k sentences of a clip, or of each of its shots, ranked by confidence.
+        """At most k sentences of a clip, or of each of its shots, the best first.
 
         What is given overrides the model's config: `settings` by dotted names, as in
         {"decoding.samples": 0}. The result says what was set otherwise.
         """
         given = name_settings(
-            k=k, diversity=diversity, frames=frames, beam=beam, seed=seed, per_shot=per_shot
+            k=k,
+            diversity=diversity,
+            frames=frames,
+            beam=beam,
+            seed=seed,
+            sure=sure,
+            per_shot=per_shot,
         )
         clip = source if isinstance(source, Clip) else open_clip(source)
         return choose_captions(self.analyse(clip, {**given, **(settings or {})}))
@@ -199,6 +221,15 @@ class DenseCaptioner:
             settings=config.list_differences(self.config),
         )
 
+    def read_words(self, clip: Clip) -> FrameGrid:
+        """What the Lexical-FCN sees in the frames of a whole clip."""
+        frames = sample_segment(
+            clip, (0.0, end_of(clip.times())), self.config.frames, self.words.encoder.size
+        )
+        if frames is None:
+            raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
+        return self.words.read(frames)
+
     def describe(
         self,
         seen: FrameGrid,
@@ -215,19 +246,24 @@ class DenseCaptioner:
         begin("regions")
         sequences = generate_sequences(seen, config.regions)
         view = view_clip(seen, sequences, self._inputs, extracted)
-        candidates = self.find_candidates(view, config, begin)
         lexicon = self.words.lexicon
+        shown = Shown(lexicon.index, score_clip(seen.probabilities), pool_words(sequences, seen))
+        candidates = self.find_candidates(view, config, begin, shown)
         said = _list_said(candidates, lexicon)
         kept = list(range(len(lexicon))) if keep_lexicon else said
         return Segment(
             *span,
             grid=seen.grid,
             times=seen.times,
+            source_frames=seen.source_frames,
             words=tuple(lexicon.words[index] for index in kept),
-            probabilities=seen.probabilities[:, :, kept].astype(np.float16),
+            probabilities=self.trust.region.apply(seen.probabilities[:, :, kept]).astype(
+                np.float16
+            ),
             paths=view.paths,
             candidates=candidates,
             close_up=self._look_closely(seen, said, config.boxes),
+            is_blind=self.trust.is_blind(seen.features),
         )
 
     def _look_closely(
@@ -245,27 +281,56 @@ class DenseCaptioner:
         view: ClipView,
         config: ModelConfig,
         begin: Callable[[Step], None] = lambda _: None,
+        shown: Shown | None = None,
     ) -> Candidates:
-        """The sentences of a clip to choose from."""
+        """The sentences of a clip to choose from.
+
+        `shown` are the words that it shows; those of the view, which are fewer, if not given.
+        """
+        lexicon, generator = self.words.lexicon, self.generator
+        if shown is None:
+            shown = Shown(lexicon.index, view.clip_words, view.sequence_words)
+        named = self.trust.clip.apply(shown.clip)
         begin("sentences")
-        found = self.generator.propose(view, config)
+        costs = cost_words(generator.captioner.vocabulary, lexicon, named, config.decoding.doubt)
+        found = generator.propose(view, config, costs=costs)
+        things = _list_things(lexicon, named)
+        found += generator.mention(
+            view,
+            config,
+            [(int(shown.sequences[:, thing].argmax()), lexicon.words[thing]) for thing in things],
+            costs,
+        )
         begin("ranking")
-        kept, agreement = self.generator.keep_best(found, config.decoding.candidates)
-        sentences = tuple(self.generator.say(one.ids) for one in kept)
-        likelihoods = self.generator.compare(view, [one.ids for one in kept], config)
-        shown, words = view.sequence_words, self.words.lexicon.words
+        kept, agreement = generator.keep_best(found, config.decoding.candidates)
+        sentences = tuple(generator.say(one.ids) for one in kept)
+        is_alone = config.streams.region_voice > 0
+        likelihoods = generator.compare(view, [one.ids for one in kept], config, is_alone)
+        scores = np.array([one.score for one in kept], np.float32)
         quality, fit = agreement.astype(np.float32), np.zeros(len(kept), np.float32)
         if self.evaluator is not None:
             fit = self.evaluator.score(view, sentences)
+        traits = find_traits(
+            sentences,
+            generator.count_samples(found),
+            shown,
+            generator.phrases,
+            quality,
+            fit,
+            scores,
+        )
+        words = lexicon.words[: len(shown.clip)]
         return Candidates(
             sentences=sentences,
-            scores=np.array([one.score for one in kept], np.float32),
+            scores=scores,
             likelihoods=likelihoods,
-            affinities=find_affinities(sentences, likelihoods, shown, words),
+            affinities=find_affinities(sentences, likelihoods, shown.sequences, words),
             quality=quality,
             fit=fit,
-            confidence=self.ranking.rate(quality, fit),
-            meanings=self.generator.meaning.embed(sentences).astype(np.float32),
+            confidence=self.trust.rate(traits),
+            meanings=generator.meaning.embed(sentences).astype(np.float32),
+            traits=traits,
+            things=_mark_things(sentences, lexicon, things, named),
         )
 
     def override(self, settings: Mapping[str, Any]) -> ModelConfig:
@@ -289,6 +354,29 @@ def _count_inputs(generator: CaptionGenerator, evaluator: Evaluator | None) -> i
     if len(counts) > 1:
         raise ModelError("sentences and evaluator take different words; train both with the same")
     return counts.pop() if counts else 1
+
+
+def _list_things(lexicon: Lexicon, named: FloatArray) -> list[int]:
+    """The indices of nouns that people would probably name, the most probable first."""
+    order = np.argsort(-named, kind="stable").tolist()
+    return [
+        index
+        for index in order
+        if named[index] >= NAMED and lexicon.entries[index].pos in ("NOUN", "PROPN")
+    ]
+
+
+def _mark_things(
+    sentences: Sequence[str], lexicon: Lexicon, things: Sequence[int], named: FloatArray
+) -> FloatArray:
+    """(S, N): each thing's probability where the sentence names it."""
+    columns = {lexicon.words[thing]: column for column, thing in enumerate(things)}
+    marked = np.zeros((len(sentences), len(things)), np.float32)
+    for row, sentence in enumerate(sentences):
+        for word in list_content_words(sentence):
+            if word in columns:
+                marked[row, columns[word]] = named[things[columns[word]]]
+    return marked
 
 
 def _list_said(candidates: Candidates, lexicon: Lexicon) -> Sequence[int]:

@@ -14,13 +14,13 @@ from densevidcap.config import BoxesConfig, ConfidenceConfig, ModelConfig
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.decoding.select import choose
 from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.wording import reword
 from densevidcap.regions.boxes import fit_to_words
 from densevidcap.regions.search import find_best_run
 from densevidcap.types import (
     Caption,
     DenseCaptions,
     Evidence,
-    FloatArray,
     RegionSequence,
     TimeArray,
 )
@@ -54,32 +54,28 @@ def find_span(
     """
     words = [word for word in list_content_words(sentence) if word in segment.words]
     shown = sum(
-        (_follow(word, sequence, segment) for word in words), np.zeros(len(sequence.frames))
+        (sequence.follow(segment.respond(word)) for word in words), np.zeros(len(sequence.times))
     )
     smooth = config.smooth
     padded = np.pad(shown, (smooth // 2, (smooth - 1) // 2), "edge")
     steady = np.convolve(padded, np.full(smooth, 1 / smooth), "valid")
     start, stop = find_best_run(steady - config.level * steady.max())
-    frames = [start, stop - 1, *(each.frame for each in evidence)]
+    shown_best = (int(sequence.follow(segment.respond(each.word)).argmax()) for each in evidence)
+    frames = [start, stop - 1, *shown_best]
     return min(frames), max(frames)
-
-
-def _follow(word: str, sequence: RegionSequence, segment: Segment) -> FloatArray:
-    """(T,): P(word | region) along the sequence."""
-    return segment.respond(word)[list(sequence.frames), list(sequence.regions)]
 
 
 def _look_for(word: str, sequence: RegionSequence, segment: Segment) -> Evidence:
     """Where along the sequence the word is most probable."""
-    responses = _follow(word, sequence, segment)
-    best = int(responses.argmax())
+    responses = sequence.follow(segment.respond(word))
+    best, source_frames = int(responses.argmax()), sequence.source_frames
     return Evidence(
         word=word,
         probability=float(responses[best]),
-        frame=sequence.frames[best],
         region=sequence.regions[best],
         time=sequence.times[best],
         box=sequence.grid_boxes[best],
+        source_frame=None if source_frames is None else source_frames[best],
     )
 
 
@@ -100,49 +96,61 @@ def fit_sequence(
 def choose_captions(
     analysis: Analysis, k: int | None = None, diversity: float | None = None
 ) -> DenseCaptions:
-    """The k sentences of each segment that are good and differ, ranked by confidence.
+    """At most k sentences of each segment that are good and differ, in order of choice.
 
     `diversity` is what sameness costs. What is not given is as it was set for the analysis.
     """
     given = {"selection.k": k, "selection.diversity": diversity}
     config = analysis.config.override({n: value for n, value in given.items() if value is not None})
-    captions: list[Caption] = []
-    looked_at = 0
+    ranked: list[tuple[int, Caption]] = []
+    silent: list[tuple[float, float]] = []
     for segment in analysis.segments:
-        captions += _describe(segment, looked_at, config)
-        looked_at += len(segment.times)
+        if segment.is_blind and config.selection.silence:
+            silent.append((segment.start, segment.end))
+        else:
+            ranked += enumerate(_describe(segment, config))
+    # The best of every segment come first, the surest of them before the others.
+    ranked.sort(key=lambda each: (each[0], -each[1].confidence))
     return DenseCaptions(
         source=analysis.source,
         duration=analysis.duration,
         width=analysis.width,
         height=analysis.height,
-        captions=tuple(sorted(captions, key=lambda caption: -caption.confidence)),
+        captions=tuple(caption for _, caption in ranked),
         model=analysis.model,
         model_version=analysis.model_version,
         settings={**analysis.settings, **config.list_differences(analysis.config)},
+        silent=tuple(silent),
     )
 
 
-def _describe(segment: Segment, looked_at: int, config: ModelConfig) -> Iterator[Caption]:
-    """A segment's captions, whose frames are counted from `looked_at` on."""
+def _describe(segment: Segment, config: ModelConfig) -> Iterator[Caption]:
     candidates = segment.candidates
     edges = _share_time(segment)
     for index, tie in choose(candidates, config.selection):
         sentence, whole = candidates.sentences[index], segment.sequence(tie)
         least = config.confidence.evidence
-        evidence, unsupported = find_evidence(sentence, whole, segment, least)
+        # What is not told, such as a gender that nothing shows, is not told as evidence either.
+        text = reword(sentence, lambda name: _find_peak(name, segment), config.wording)
+        evidence, unsupported = find_evidence(text, whole, segment, least)
         first, last = find_span(sentence, whole, evidence, segment, config.confidence)
         fitted = fit_sequence(sentence, whole, segment, config.boxes)
         yield Caption(
-            text=sentence,
+            text=text,
+            raw=sentence,
             confidence=float(candidates.confidence[index]),
             log_probability=float(candidates.likelihoods[index, tie]),
             start=float(edges[first]),
             end=float(edges[last + 1]),
-            sequence=fitted.select(range(first, last + 1), looked_at + first),
-            evidence=tuple(replace(each, frame=looked_at + each.frame) for each in evidence),
+            sequence=fitted.select(range(first, last + 1)),
+            evidence=evidence,
             unsupported=unsupported,
         )
+
+
+def _find_peak(word: str, segment: Segment) -> float:
+    """P(people would name it), where the segment shows it best."""
+    return float(segment.respond(word).max()) if word in segment.words else 0.0
 
 
 def _share_time(segment: Segment) -> TimeArray:

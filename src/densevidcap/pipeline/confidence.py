@@ -1,15 +1,15 @@
-"""How sentences rank, and how sure we are of each.
+"""How sure we are of a sentence, and of a word: learned from clips that trained nothing.
 
-A sentence is worth how well it agrees with all that was found for its clip, and what the evaluator
-says of it, as far as held-out clips show that the evaluator helps to tell a clip's better sentences
-from its worse ones. Confidence grows with worth. It is calibrated on held-out clips to be the share
-of the sentence's content words that people also use when they describe the clip.
+Confidence is the probability that a sentence is right in every content word: that people who
+describe the clip use each of them too. It follows from the sentence's traits by a logistic
+regression on held-out clips. What a Lexical-FCN says of a word is not such a probability yet: it
+learned how many of a clip's captions have the word. A monotone curve makes one of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,119 +21,248 @@ from torch.nn import functional as F
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import ModelError
-from densevidcap.metrics.cider import Consensus
 from densevidcap.model_folder import write_json
-from densevidcap.types import Candidates, FloatArray
+from densevidcap.pipeline.traits import TRAITS
+from densevidcap.types import FloatArray
 
 Array = npt.NDArray[np.floating[Any]]
 
 
-class Worth(NamedTuple):
-    """What the captions of a held-out clip say of its candidates, (S,) each."""
+class Judged(NamedTuple):
+    """The candidates of a held-out clip, and what its captions say of them."""
 
-    value: FloatArray
-    """CIDEr against the clip's captions."""
+    traits: FloatArray
+    """(S, F)"""
     confirmed: FloatArray
-    """The share of content words that the captions have."""
+    """(S,): the share of content words that the captions have."""
+    chosen: Sequence[int]
+    """Those that are said, in order of choice."""
 
 
-Judged = tuple[Candidates, Worth]
+class Known(NamedTuple):
+    """The words of a held-out clip, W of the lexicon's, and whether its captions have them."""
+
+    clip: FloatArray
+    """(W,): P(the clip shows the word)."""
+    peak: FloatArray
+    """(W,): the highest probability in any region."""
+    named: npt.NDArray[np.bool_]
+    """(W,)"""
+    mean: FloatArray
+    """(D,): of the features of all regions."""
+    spread: float
+    """How far from it they are, as the root of the mean square."""
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """What worth and confidence are made of."""
+class Curve:
+    """A monotone map of probabilities to probabilities, linear between its points."""
 
-    fit: float = 0.0
-    """What the evaluator's score counts beside quality."""
-    slope: float = 4.0
-    """With the offset: confidence is the sigmoid of slope * worth + offset."""
-    offset: float = -2.0
+    raw: tuple[float, ...] = (0.0, 1.0)
+    true: tuple[float, ...] = (0.0, 1.0)
 
-    def rate(self, quality: FloatArray, fit: FloatArray) -> FloatArray:
-        """(S,): confidence, which ranks as worth does."""
-        return Calibration(self.slope, self.offset).apply(quality + self.fit * fit)
+    def __post_init__(self) -> None:
+        if len(self.raw) != len(self.true) or len(self.raw) < 2:
+            raise ValueError("a curve has at least two points")
+        for each in (self.raw, self.true):
+            if not (each[0] >= 0 and each[-1] <= 1 and (np.diff(each) >= 0).all()):
+                raise ValueError("a curve rises, from 0 to 1 at most")
 
-    def sort(self, candidates: Candidates) -> list[str]:
-        """The sentences, the one with the highest confidence first."""
-        order = np.argsort(-self.rate(candidates.quality, candidates.fit), kind="stable")
-        return [candidates.sentences[index] for index in order]
+    def apply(self, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(np.interp(probabilities, self.raw, self.true), np.float32)
 
     @classmethod
-    def learn(cls, clips: Sequence[Judged]) -> Ranking:
-        """From sentences of clips that the model has not learned from."""
-        weight = _weigh_evaluator(clips)
-        worth = np.concatenate([found.quality + weight * found.fit for found, _ in clips])
-        confirmed = np.concatenate([by_people.confirmed for _, by_people in clips])
-        slope, offset = fit_logistic(worth, confirmed, np.full(len(worth), 1 / len(worth)))
-        return cls(weight, max(slope, 0.0), offset)
+    def fit(cls, probabilities: FloatArray, hits: npt.NDArray[np.bool_]) -> Curve:
+        """The one that is nearest to what happened: isotonic regression of (N,) hits."""
+        order = np.argsort(probabilities, kind="stable")
+        # Each point has as many hits as the others: where these are rare, many words make one.
+        part = np.cumsum(hits[order]) // max(1, int(hits.sum()) // POINTS)
+        starts = np.flatnonzero(np.diff(part, prepend=-1))
+        sizes = np.diff(starts, append=len(order)).astype(np.float64)
+        raw = np.add.reduceat(probabilities[order].astype(np.float64), starts) / sizes
+        shares = np.add.reduceat(hits[order].astype(np.float64), starts) / sizes
+        true = pool_violators(shares, sizes)
+        ends = np.concatenate([[0.0], raw, [1.0]]), np.concatenate([[0.0], true, [true[-1]]])
+        kept = np.concatenate([[True], np.diff(ends[0]) > 0])
+        return cls(*(tuple(each[kept].tolist()) for each in ends))
+
+
+POINTS = 60
+"""Of a curve, about."""
+
+
+def pool_violators(values: Array, weights: Array) -> npt.NDArray[np.float64]:
+    """(N,): the rising values that are nearest to these by weighted squares."""
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        blocks.append((value, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            (a, wa, na), (b, wb, nb) = blocks[-2:]
+            blocks[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, na + nb)]
+    return np.repeat([value for value, _, _ in blocks], [count for _, _, count in blocks])
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What confidence is made of, and what words are worth."""
+
+    weights: Mapping[str, float] = field(default_factory=lambda: {"agreement": 4.0})
+    """Trait to its weight; those that are not named count nothing."""
+    offset: float = -2.0
+    """Confidence is the sigmoid of the weighted traits and this."""
+    clip: Curve = field(default_factory=Curve)
+    """From P(the clip shows a word), as the Lexical-FCN has it, to P(people name it)."""
+    region: Curve = field(default_factory=Curve)
+    """The same from P(the region shows it)."""
+    centre: tuple[float, ...] = ()
+    """(D,): the mean feature of clips."""
+    reach: float = np.inf
+    """How far from there the mean feature of a clip may lie, in units of how far its features lie
+    from each other. Black, noise and test patterns lie beyond: they are like nothing that is known,
+    and alike all over. Of these nothing can be said."""
+
+    def is_blind(self, features: FloatArray) -> bool:
+        """Whether a clip with these features (T, R, D) shows nothing that is known."""
+        if not self.centre or not np.isfinite(self.reach):
+            return False
+        mean, spread = gauge(features)
+        return bool(np.linalg.norm(mean - self.centre) > self.reach * spread)
+
+    def __post_init__(self) -> None:
+        unknown = self.weights.keys() - set(TRAITS)
+        if unknown:
+            raise ValueError(f"no traits {', '.join(sorted(unknown))}")
+
+    def rate(self, traits: FloatArray) -> FloatArray:
+        """(S,): confidence, from traits (S, F)."""
+        weights = np.array([self.weights.get(name, 0.0) for name in TRAITS])
+        logits = traits.astype(np.float64) @ weights + self.offset
+        # The tanh form of the sigmoid never overflows.
+        return np.asarray(0.5 + 0.5 * np.tanh(0.5 * logits), np.float32)
+
+    @classmethod
+    def learn_words(cls, clips: Sequence[Known]) -> Trust:
+        """What words are worth, from clips that the model has not learned from."""
+        hits = np.concatenate([clip.named for clip in clips])
+        clip, region = (
+            Curve.fit(np.concatenate(values), hits)
+            for values in ([each.clip for each in clips], [each.peak for each in clips])
+        )
+        means = np.stack([each.mean for each in clips]).astype(np.float64)
+        centre = means.mean(axis=0)
+        if len(clips) < ENOUGH:
+            return cls(clip=clip, region=region)
+        spreads = np.array([each.spread for each in clips])
+        far = np.quantile(np.linalg.norm(means - centre, axis=1) / spreads, FAR)
+        return cls(
+            clip=clip,
+            region=region,
+            centre=tuple(centre.round(4).tolist()),
+            reach=float(MARGIN * far),
+        )
+
+    def learn(self, clips: Sequence[Judged]) -> Trust:
+        """The same with weights from clips that the model has not learned from.
+
+        Weights come from all candidates, which are many; what a sum of them means, from those that
+        are said.
+        """
+        traits = np.concatenate([clip.traits for clip in clips]).astype(np.float64)
+        is_right = np.concatenate([clip.confirmed for clip in clips]) > RIGHT
+        centre, scale = traits.mean(axis=0), traits.std(axis=0)
+        scale = np.where(scale > 1e-6, scale, np.inf)
+        units = (traits - centre) / scale
+        slopes, _ = fit_logistic(units, is_right, PRIOR / len(clips))
+        weights = slopes / scale
+        said = [clip.traits[list(clip.chosen)] @ weights for clip in clips]
+        right = [clip.confirmed[list(clip.chosen)] > RIGHT for clip in clips]
+        sums = np.concatenate(said)[:, None]
+        stretch, offset = fit_logistic(sums, np.concatenate(right), PRIOR / len(clips))
+        weights = weights * max(float(stretch[0]), 0.0)
+        named = {name: float(each) for name, each in zip(TRAITS, weights, strict=True) if each}
+        return replace(self, weights=named, offset=offset)
 
     def save(self, path: Path) -> None:
-        write_json(path, asdict(self))
+        # JSON has no infinity.
+        content = asdict(self)
+        write_json(path, {**content, "reach": self.reach if np.isfinite(self.reach) else None})
 
     @classmethod
-    def load(cls, path: Path) -> Ranking:
+    def load(cls, path: Path) -> Trust:
         """The default where there is none: a model that was never calibrated."""
         if not path.exists():
             return cls()
         try:
-            return cls(**{name: float(value) for name, value in read_json(path).items()})
-        except (TypeError, ValueError, AttributeError):
+            content = read_json(path)
+            if "slope" in content:  # of version 0.1
+                slope, fit = float(content["slope"]), float(content["fit"])
+                weights = {"agreement": slope, "fit": slope * fit}
+                return cls(weights, float(content["offset"]))
+            curves = {
+                name: Curve(**{side: tuple(map(float, content[name][side])) for side in SIDES})
+                for name in ("clip", "region")
+            }
+            weights = {str(name): float(each) for name, each in content["weights"].items()}
+            return cls(
+                weights,
+                float(content["offset"]),
+                **curves,
+                centre=tuple(map(float, content["centre"])),
+                reach=float(content["reach"]) if content["reach"] is not None else np.inf,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
             raise ModelError(f"{path}: not a ranking; copy the whole model folder") from None
 
 
-def judge(
-    sentences: Sequence[str], clip: str, captions: Sequence[str], consensus: Consensus
-) -> Worth:
-    """What the sentences are worth by the clip's captions."""
+SIDES = ("raw", "true")
+ENOUGH = 50
+"""Clips from which on it is known what is far."""
+FAR = 0.995
+MARGIN = 1.1
+"""Nothing is said from this share of clips on, and a tenth further."""
+RIGHT = 0.999
+"""A sentence is right from this share of its words on."""
+PRIOR = 0.1
+"""How strongly weights are held at 0, as if by so many clips that tell nothing."""
+
+
+def gauge(features: FloatArray) -> tuple[FloatArray, float]:
+    """(D,) the mean of features (T, R, D), and how far from it they are."""
+    wide = np.asarray(features, np.float64)
+    mean = wide.mean(axis=(0, 1))
+    spread = np.sqrt(((wide - mean) ** 2).sum(axis=-1).mean())
+    return mean.astype(np.float32), max(float(spread), np.finfo(np.float32).tiny)
+
+
+def judge(sentences: Sequence[str], captions: Sequence[str]) -> FloatArray:
+    """(S,): the share of each sentence's content words that the clip's captions have."""
     known = {word for caption in captions for word in list_content_words(caption)}
     said = [list_content_words(sentence) for sentence in sentences]
-    return Worth(
-        np.array([consensus.weigh(clip, sentence) for sentence in sentences], np.float32),
-        np.array([_share(words, known) for words in said], np.float32),
-    )
+    return np.array([_share(words, known) for words in said], np.float32)
 
 
 def _share(words: Sequence[str], known: Set[str]) -> float:
     return sum(word in known for word in words) / max(1, len(words))
 
 
-def _weigh_evaluator(clips: Sequence[Judged]) -> float:
-    """Its weight beside quality where both predict which of a clip's sentences are better."""
-    centred = [np.stack([found.quality, found.fit, worth.value]) for found, worth in clips]
-    quality, fit, value = np.concatenate(
-        [each - each.mean(axis=1, keepdims=True) for each in centred], axis=1
-    )
-    weights, *_ = np.linalg.lstsq(np.stack([quality, fit], axis=1), value, rcond=None)
-    return float(weights[1] / weights[0]) if min(weights) > 0 else 0.0
+def fit_logistic(
+    inputs: Array, targets: npt.NDArray[np.bool_], prior: float
+) -> tuple[npt.NDArray[np.float64], float]:
+    """(F,) slopes and the offset of the likeliest logistic regression of (N,) on (N, F).
 
-
-@dataclass(frozen=True)
-class Calibration:
-    """P(right | score) = sigmoid(slope * score + offset)."""
-
-    slope: float
-    """Never negative: a better score never lowers the confidence."""
-    offset: float
-
-    def apply(self, scores: FloatArray) -> FloatArray:
-        logits = self.slope * np.asarray(scores, np.float64) + self.offset
-        # The tanh form of the sigmoid never overflows.
-        return np.asarray(0.5 + 0.5 * np.tanh(0.5 * logits), np.float32)
-
-
-def fit_logistic(scores: Array, targets: Array, weights: Array) -> tuple[float, float]:
-    """(slope, offset) of the likeliest sigmoid for targets from 0 to 1; all are (N,)."""
-    x, y, w = (torch.from_numpy(each.astype(np.float64)) for each in (scores, targets, weights))
-    line = torch.zeros(2, dtype=torch.float64, requires_grad=True)
-    search = torch.optim.LBFGS([line], max_iter=100, line_search_fn="strong_wolfe")
+    `prior` is what squares of slopes cost beside the mean loss.
+    """
+    x, y = torch.from_numpy(inputs.astype(np.float64)), torch.from_numpy(targets.astype(np.float64))
+    line = torch.zeros(x.shape[1] + 1, dtype=torch.float64, requires_grad=True)
+    search = torch.optim.LBFGS([line], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         search.zero_grad()
-        value = F.binary_cross_entropy_with_logits(line[0] * x + line[1], y, w, reduction="sum")
+        value = F.binary_cross_entropy_with_logits(x @ line[:-1] + line[-1], y)
+        value = value + prior * (line[:-1] ** 2).mean()
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
     search.step(loss)  # type: ignore[no-untyped-call]
-    slope, offset = line.tolist()
-    return slope, offset
+    *slopes, offset = line.tolist()
+    return np.array(slopes), offset

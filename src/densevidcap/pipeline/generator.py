@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
 
 import numpy as np
+import torch
 
-from densevidcap.config import ModelConfig
-from densevidcap.data.lexicon import FUNCTION_WORDS
+from densevidcap.config import DecodingConfig, ModelConfig
+from densevidcap.data.lexicon import CONTENT, Lexicon, is_content_word
 from densevidcap.data.lsa import LatentSpace
-from densevidcap.decoding.generate import compare, sample, search
+from densevidcap.data.text import Vocabulary
+from densevidcap.decoding.generate import Guidance, compare, sample, search
 from densevidcap.decoding.mbr import Phrases, mbr_scores
 from densevidcap.model_folder import CATEGORY, MEANING, PHRASES
 from densevidcap.models.captioner import CaptionModel
@@ -22,11 +24,9 @@ from densevidcap.models.device import device_of
 from densevidcap.models.fusion import Streams
 from densevidcap.models.streams import make_streams
 from densevidcap.models.views import ClipView, Row, look
+from densevidcap.pipeline.wording import breaks_off, is_absurd
 from densevidcap.regions.objectives import Float64Array
 from densevidcap.types import FloatArray, Hypothesis
-
-DANGLING = FUNCTION_WORDS | {"a", "an", "the", "of", "about", "for", "from", "by", "into"}
-"""A sentence that ends in one of these breaks off: "a man is talking about"."""
 
 
 class CaptionGenerator:
@@ -74,38 +74,109 @@ class CaptionGenerator:
         ]
 
     def propose(
-        self, view: ClipView, config: ModelConfig, sequences: Sequence[int] | None = None
+        self,
+        view: ClipView,
+        config: ModelConfig,
+        sequences: Sequence[int] | None = None,
+        costs: FloatArray | None = None,
+        is_alone: bool | None = None,
     ) -> list[Hypothesis]:
         """The sentences that are searched and sampled for every sequence, each one's best first.
 
-        A score is with that of the category (Eq. 14).
+        A score is with that of the category (Eq. 14), and with the `costs` (V,) of the vocabulary's
+        words, if there are any. If the captioner has a region's voice, what each sequence alone
+        would say is searched too. With `is_alone` it is only one of the voices that speaks, the
+        region's or the clip's.
         """
-        decoding = config.decoding
+        decoding, most = config.decoding, config.captioner.most_frames
         found: dict[tuple[int, tuple[int, ...]], Hypothesis] = {}
-        for supposed, log_category in self.categorise(view, decoding.categories):
-            rows = look(supposed, sequences, config.captioner.most_frames)
-            streams = self._stream(rows)
-            searched = search(self.captioner, streams, decoding)
-            sampled = sample(self.captioner, streams, decoding)
-            for row, *both in zip(rows, searched, sampled, strict=True):
-                for one in (each for kind in both for each in kind):
-                    length = (len(one.ids) + 1) ** decoding.length_penalty
-                    score = one.score + log_category / length
-                    known = found.get((row.sequence, one.ids))
-                    found[row.sequence, one.ids] = replace(
-                        one,
-                        score=max(score, known.score) if known else score,
-                        samples=one.samples + (known.samples if known else 0),
-                        sequence=row.sequence,
-                    )
+        supposals = [] if is_alone else self.categorise(view, decoding.categories)
+        for supposed, log_category in supposals:
+            self._gather(found, look(supposed, sequences, most), decoding, costs, log_category)
+        if is_alone or (is_alone is None and config.streams.region_voice):
+            alone = look(view, sequences, most, is_alone=True)
+            self._gather(found, alone, replace(decoding, samples=0), costs)
         return sorted(found.values(), key=lambda each: (each.sequence, -each.score))
 
+    def _gather(
+        self,
+        found: dict[tuple[int, tuple[int, ...]], Hypothesis],
+        rows: Sequence[Row],
+        decoding: DecodingConfig,
+        costs: FloatArray | None,
+        log_category: float = 0.0,
+    ) -> None:
+        """Add what the rows say to what was found."""
+        streams, guidance = self._stream(rows), self._guide(len(rows), costs)
+        searched = search(self.captioner, streams, decoding, guidance)
+        sampled = sample(self.captioner, streams, decoding, guidance)
+        for row, *both in zip(rows, searched, sampled, strict=True):
+            for one in (each for kind in both for each in kind):
+                length = (len(one.ids) + 1) ** decoding.length_penalty
+                score = one.score + log_category / length
+                known = found.get((row.sequence, one.ids))
+                found[row.sequence, one.ids] = replace(
+                    one,
+                    score=max(score, known.score) if known else score,
+                    samples=one.samples + (known.samples if known else 0),
+                    sequence=row.sequence,
+                    is_alone=row.is_alone or bool(known and known.is_alone),
+                )
+
+    def _guide(self, rows: int, costs: FloatArray | None) -> Guidance | None:
+        if costs is None:
+            return None
+        device = device_of(self.captioner)
+        return Guidance(torch.from_numpy(costs).to(device).expand(rows, -1))
+
+    def mention(
+        self,
+        view: ClipView,
+        config: ModelConfig,
+        things: Sequence[tuple[int, str]],
+        costs: FloatArray | None = None,
+    ) -> list[Hypothesis]:
+        """The best sentence of a sequence that has a word, for the first so many of these pairs."""
+        vocabulary = self.captioner.vocabulary
+        known = [(sequence, word) for sequence, word in things if word in vocabulary]
+        wanted = [
+            (sequence, vocabulary.encode(word)[1])
+            for sequence, word in known[: config.decoding.mentions]
+        ]
+        if not wanted:
+            return []
+        is_alone = config.streams.region_voice > 0
+        rows = [
+            look(view, [sequence], config.captioner.most_frames, is_alone)[0]
+            for sequence, _ in wanted
+        ]
+        size = len(vocabulary)
+        device = device_of(self.captioner)
+        due = torch.zeros(len(wanted), size, dtype=torch.bool, device=device)
+        due[range(len(wanted)), [word for _, word in wanted]] = True
+        added = self._guide(len(rows), np.zeros(size, np.float32) if costs is None else costs)
+        assert added is not None
+        guidance = Guidance(added.costs, due)
+        found = search(self.captioner, self._stream(rows), config.decoding, guidance)
+        return [
+            replace(one, sequence=row.sequence, is_alone=is_alone, is_wanted=True)
+            for row, hypotheses in zip(rows, found, strict=True)
+            for one in hypotheses[:1]
+        ]
+
     def compare(
-        self, view: ClipView, sentences: Sequence[Sequence[int]], config: ModelConfig
+        self,
+        view: ClipView,
+        sentences: Sequence[Sequence[int]],
+        config: ModelConfig,
+        is_alone: bool = False,
     ) -> FloatArray:
-        """(S, K): log P(sentence | sequence) of every sentence under every sequence of the clip."""
-        ((supposed, _),) = self.categorise(view, 1)
-        streams = self._stream(look(supposed, None, config.captioner.most_frames))
+        """(S, K): log P(sentence | sequence) of every sentence under every sequence of the clip.
+
+        By the clip's voice, or with `is_alone` by a region's.
+        """
+        ((supposed, _),) = [(view, 0.0)] if is_alone else self.categorise(view, 1)
+        streams = self._stream(look(supposed, None, config.captioner.most_frames, is_alone))
         return np.asarray(compare(self.captioner, streams, sentences).cpu().numpy(), np.float32)
 
     def keep_best(
@@ -113,14 +184,26 @@ class CaptionGenerator:
     ) -> tuple[list[Hypothesis], Float64Array]:
         """The different sentences that agree best with all, and how well each does (S,).
 
-        Those that break off are kept only if there are no others.
+        Among them are all that were asked for by name, and what each region by itself would rather
+        say: of a thing at the edge no other sentence tells, and so none agrees. Those that break
+        off are kept only if there are no others, those that are absurd only if there are few.
         """
         agreement = self.rate(found)
+        order = np.argsort(-agreement, kind="stable").tolist()
+        of_regions: dict[int, int] = {}
+        for index in (index for index in order if found[index].is_alone):
+            known = of_regions.setdefault(found[index].sequence, index)
+            if found[index].score > found[known].score:
+                of_regions[found[index].sequence] = index
+        named = [index for index, one in enumerate(found) if one.is_wanted]
         best: dict[tuple[int, ...], int] = {}
-        for index in np.argsort(-agreement, kind="stable").tolist():
+        for index in (*named, *of_regions.values(), *order):
             best.setdefault(found[index].ids, index)
-        whole = [index for ids, index in best.items() if not _breaks_off(self.say(ids))]
-        kept = (whole or list(best.values()))[:most]
+        told = {index: self.say(ids) for ids, index in best.items()}
+        whole = [index for index, sentence in told.items() if not breaks_off(sentence)]
+        sensible = [index for index in whole if not is_absurd(told[index], self.phrases)]
+        kept = (sensible if len(sensible) >= ENOUGH else whole or list(told))[:most]
+        kept.sort(key=lambda index: -agreement[index])
         return [found[index] for index in kept], agreement[kept]
 
     def rate(self, found: Sequence[Hypothesis]) -> Float64Array:
@@ -128,13 +211,18 @@ class CaptionGenerator:
 
         If none were, with all of them.
         """
-        samples: Counter[tuple[int, ...]] = Counter()
-        for one in found:
-            samples[one.ids] += one.samples
-        counts = [*samples.values()] if any(samples.values()) else [1] * len(samples)
-        scores = mbr_scores([self.say(ids) for ids in samples], counts, self.phrases)
+        samples = self.count_samples(found)
+        counts = [*samples.values()]
+        scores = mbr_scores([*samples], counts, self.phrases)
         ratings = dict(zip(samples, scores.tolist(), strict=True))
-        return np.array([ratings[one.ids] for one in found])
+        return np.array([ratings[self.say(one.ids)] for one in found])
+
+    def count_samples(self, found: Iterable[Hypothesis]) -> dict[str, int]:
+        """How often each of the sentences was sampled; if none was, each counts once."""
+        samples: Counter[str] = Counter()
+        for one in found:
+            samples[self.say(one.ids)] += one.samples
+        return dict(samples) if any(samples.values()) else dict.fromkeys(samples, 1)
 
     def say(self, ids: Sequence[int]) -> str:
         return self.captioner.vocabulary.decode(ids)
@@ -145,5 +233,25 @@ class CaptionGenerator:
         return make_streams(rows, *names, device_of(self.captioner))
 
 
-def _breaks_off(sentence: str) -> bool:
-    return sentence.rpartition(" ")[2] in DANGLING
+def cost_words(
+    vocabulary: Vocabulary, lexicon: Lexicon, named: FloatArray, doubt: float
+) -> FloatArray | None:
+    """(V,), at most 0: what saying each word costs, by the probabilities (W,) that people name it.
+
+    Words that the lexicon does not have, and those that cannot be seen, cost nothing.
+    """
+    if not doubt:
+        return None
+    costs = np.zeros(len(vocabulary), np.float32)
+    usual = np.log(np.maximum(named, 1e-6) / NO_COST)
+    for entry, cost in zip(lexicon.entries, np.clip(usual, -MOST_COST, 0), strict=False):
+        if entry.word in vocabulary and entry.pos in CONTENT and is_content_word(entry.word):
+            costs[vocabulary.encode(entry.word)[1]] = doubt * cost
+    return costs
+
+
+ENOUGH = 10
+"""Sensible sentences to choose from."""
+NO_COST = 0.2
+"""A word of this probability costs nothing."""
+MOST_COST = 4.0

@@ -198,9 +198,9 @@ def _belong_together(one: Told, other: Told) -> bool:
 
 
 def _are_near(one: Caption, other: Caption) -> bool:
-    way = dict(zip(one.sequence.frames, one.sequence.regions, strict=True))
-    places = zip(other.sequence.frames, other.sequence.regions, strict=True)
-    same = [way[frame] == region for frame, region in places if frame in way]
+    way = dict(zip(one.sequence.times, one.sequence.regions, strict=True))
+    places = zip(other.sequence.times, other.sequence.regions, strict=True)
+    same = [way[time] == region for time, region in places if time in way]
     return sum(same) >= NEAR * max(1, len(same))
 
 

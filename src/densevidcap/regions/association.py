@@ -13,6 +13,8 @@ from densevidcap.types import FloatArray
 
 LEFT_OUT = -1
 """Instead of a sequence's index: the sentence is learned with none."""
+FLOOR = 0.005
+"""Added to probabilities before shares are taken: of a word that none shows, all show the same."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Matches:
         """(S,): whether any sequence shows any of the sentence's words at all."""
         return np.asarray(self.sums.max(axis=1, initial=0) > 0)
 
+    @property
+    def own(self) -> IndexArray:
+        """(S,): the sequence that shows more of the sentence than any other, or `LEFT_OUT`."""
+        return np.where(self.supported, self.shares.argmax(axis=1), LEFT_OUT)
+
 
 def match(
     sentences: Sequence[IndexArray],
@@ -40,7 +47,8 @@ def match(
 
     `is_content` (W,) are the words that `shares` count; None for all.
     """
-    share = pooled / np.maximum(pooled.sum(axis=0), 1e-9)
+    raised = pooled + FLOOR
+    share = raised / raised.sum(axis=0)
     if is_content is not None:
         share = share * is_content
     shape = len(sentences), len(pooled)

@@ -21,7 +21,7 @@ from densevidcap.regions.objectives import (
     Subset,
     check_terms,
 )
-from densevidcap.types import FloatArray, FrameGrid, RegionSequence
+from densevidcap.types import FloatArray, FrameGrid, RegionSequence, list_source_frames
 
 Search = Callable[[Objective], Subset]
 Cost = Literal["uniform", "benefit"]
@@ -162,17 +162,13 @@ def generate_sequences(
 
 def pool_words(sequences: Iterable[RegionSequence], clip: FrameGrid) -> FloatArray:
     """(K, W): the highest probability of each word along each sequence."""
-    return np.stack(
-        [
-            clip.probabilities[list(sequence.frames), list(sequence.regions)].max(axis=0)
-            for sequence in sequences
-        ]
-    )
+    return np.stack([sequence.follow(clip.probabilities).max(axis=0) for sequence in sequences])
 
 
 def _through_time(subset: Subset, clip: FrameGrid) -> RegionSequence:
-    frames, regions = zip(*sorted(subset.sites), strict=True)
-    return RegionSequence(clip.grid, frames, regions, tuple(clip.times[list(frames)].tolist()))
+    _, regions = zip(*sorted(subset.sites), strict=True)
+    source_frames = list_source_frames(clip.source_frames)
+    return RegionSequence(clip.grid, regions, tuple(clip.times.tolist()), source_frames)
 
 
 def find_best_run(excess: Float64Array) -> tuple[int, int]:

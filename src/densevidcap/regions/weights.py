@@ -195,7 +195,7 @@ def _compare(
         ]
         regions = np.arange(len(clip.grid))
         subset = objective.empty()
-        for frame, region in zip(sequence.frames, sequence.regions, strict=True):
+        for frame, region in enumerate(sequence.regions):
             candidates = objective.extend(subset, frame, regions)
             gains = candidates.term_gains
             for words in told:

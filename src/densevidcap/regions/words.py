@@ -63,5 +63,5 @@ def choose_words(
 def _follow(
     sequence: RegionSequence, clip: FrameGrid, lexicon: Lexicon, index: int
 ) -> SequenceWord:
-    responses = clip.probabilities[list(sequence.frames), list(sequence.regions), index]
+    responses = sequence.follow(clip.probabilities[:, :, index])
     return SequenceWord(lexicon.words[index], tuple(responses.tolist()))

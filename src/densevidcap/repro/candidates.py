@@ -69,8 +69,12 @@ class Found:
     """The model's."""
 
     def choose(self, **settings: float) -> Candidates:
-        """The sentences that are said, in order of choice, by the model's settings but these."""
-        chosen = choose(self.candidates, replace(self.selection, **settings))  # type: ignore[arg-type]
+        """The sentences that are said, in order of choice, by the model's settings but these.
+
+        However sure it is of them: the paper's tables have as many of each clip.
+        """
+        options = replace(self.selection, sure=0.0, **settings)  # type: ignore[arg-type]
+        chosen = choose(self.candidates, options)
         return self.candidates.select([choice.candidate for choice in chosen])
 
 
@@ -105,7 +109,7 @@ def _find(model: DenseCaptioner, view: ClipView) -> dict[str, Any]:
 def _read(model: DenseCaptioner, content: dict[str, Any]) -> Found:
     arrays = {name: np.array(content[name], np.float32) for name in Candidates.list_arrays()}
     # The ranking may have been learned anew since.
-    arrays["confidence"] = model.ranking.rate(arrays["quality"], arrays["fit"])
+    arrays["confidence"] = model.trust.rate(arrays["traits"])
     candidates = Candidates(tuple(content["sentences"]), **arrays)
     return Found(content["searched"], candidates, model.config.selection)
 

@@ -147,7 +147,7 @@ SYSTEMS = ("captions", "clusters", "model")
 """All captions of people, their most diverse clusters, and what the given model says."""
 TRIED = (5, 8, DIMENSIONS, 12, 20, 50)
 """Dimensions of the latent space; the paper does not say its own."""
-WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+WEIGHTS = (0.0, 0.5, 1.0, SelectionConfig().diversity, 2.0, 3.0, 4.0)
 """Of diversity, in the choice of sentences."""
 
 

@@ -127,20 +127,14 @@ def _read_frames(model: LexicalFCN, record: ClipRecord, wanted: set[int]) -> dic
     if record.source is None:
         raise ClipError(f"{record.id}: its manifest line names no source")
     clip, chosen = open_clip(record.source), sorted(wanted)
-    times = clip.times()
-    if chosen[-1] >= len(times):
+    if chosen[-1] >= (count := len(clip.times())):
         raise CorpusError(
-            f"{record.source}: has {len(times):,} frames, but there are boxes of frame "
+            f"{record.source}: has {count:,} frames, but there are boxes of frame "
             f"{chosen[-1]}; boxes count a clip's own frames from 0 on"
         )
-    place_of = {round(float(times[place]), 6): place for place in chosen}
     read = clip.pick(chosen, model.encoder.size)
-    return {
-        place_of[key]: image
-        for time, image in read
-        # In place of a damaged frame comes another one.
-        if (key := round(time, 6)) in place_of
-    }
+    # In place of a damaged frame comes another one.
+    return {each.source_frame: each.image for each in read if each.source_frame in wanted}
 
 
 def tabulate_grounding(found: Grounding) -> tuple[Table, Table]:

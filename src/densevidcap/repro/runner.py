@@ -104,7 +104,10 @@ class Runner:
         """The measured clips as that captioner was taught to see them."""
         config, fcn = read_model_config(captioner), LexicalFCN.load(words)
         features = self._read(self.clips, fcn, config)
-        views = open_views(config, self.paths.cache, fcn, features, self.clips, self.progress)
+        streams = config.streams.names
+        views = open_views(
+            config, self.paths.cache, fcn, features, self.clips, streams, self.progress
+        )
         return {record.id: views.view(record.id) for record in self.clips}
 
     def keep(self, what: str, version: str) -> Path:

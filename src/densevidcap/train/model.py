@@ -6,25 +6,24 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from densevidcap import __version__
-from densevidcap.config import ModelConfig
+from densevidcap.config import ModelConfig, SelectionConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.failures import naming
-from densevidcap.data.lexicon import build_lexicon, tag_sentences
+from densevidcap.data.lexicon import CONTENT, build_lexicon, tag_sentences
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, write_manifest
 from densevidcap.data.table import read_table
 from densevidcap.decoding.select import choose
 from densevidcap.errors import ClipError, CorpusError, MissingExtraError, ModelError
 from densevidcap.metrics.captions import CaptionScorer
-from densevidcap.metrics.cider import Consensus
 from densevidcap.metrics.dense import PAPER_METRICS
 from densevidcap.metrics.diversity import diversity
 from densevidcap.model_folder import (
@@ -35,8 +34,9 @@ from densevidcap.model_folder import (
     write_json,
     write_model_card,
 )
+from densevidcap.models.shown_words import score_clip
 from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
-from densevidcap.pipeline.confidence import Judged, Ranking, judge
+from densevidcap.pipeline.confidence import Judged, Known, Trust, gauge, judge
 from densevidcap.progress import Progress
 from densevidcap.train.evaluator import EvaluatorStage
 from densevidcap.train.sentences import SentenceStage
@@ -49,6 +49,7 @@ from densevidcap.train.stage import (
     read_json_or_none,
 )
 from densevidcap.train.words import list_rounds
+from densevidcap.types import Candidates, FloatArray
 
 SMALL = 500
 """Clips below which a corpus is small."""
@@ -119,6 +120,14 @@ def hold_out(records: list[ClipRecord], share: float = SHARE) -> list[ClipRecord
     return [replace(r, split=HELD_OUT[0]) if r.id in kept_apart else r for r in records]
 
 
+class Described(NamedTuple):
+    """A held-out clip."""
+
+    found: Candidates
+    confirmed: FloatArray
+    """(S,): the share of each sentence's content words that the clip's captions have."""
+
+
 SENTENCES = 10
 """Of each clip, as in the paper's dense tables."""
 
@@ -128,12 +137,11 @@ Said = Mapping[str, Sequence[str]]
 
 def describe_clips(
     model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
-) -> dict[str, Judged]:
-    """What is said of each clip that can be read, in order of choice, and its worth.
+) -> dict[str, Described]:
+    """What is found for each clip that can be read, and what its captions say of it.
 
     The others were named when the stages read them.
     """
-    consensus = Consensus({record.id: record.captions for record in records})
     described = {}
     for record in records:
         try:
@@ -147,10 +155,66 @@ def describe_clips(
         finally:
             advance()
         (segment,) = analysis.segments
-        chosen = choose(segment.candidates, analysis.config.selection)
-        said = segment.candidates.select([choice.candidate for choice in chosen])
-        described[record.id] = said, judge(said.sentences, record.id, record.captions, consensus)
+        found = segment.candidates
+        described[record.id] = Described(found, judge(found.sentences, record.captions))
     return described
+
+
+def learn_trust(
+    trust: Trust, described: Iterable[Described], selection: SelectionConfig
+) -> tuple[Trust, list[list[str]]]:
+    """How sure to be of sentences, and what is then said of each clip.
+
+    Which sentences are said depends on how sure we are, and that on those that are said: so it is
+    learned twice.
+    """
+    clips, options = [*described], replace(selection, k=SENTENCES, sure=0.0)
+
+    def choose_all() -> list[list[int]]:
+        rated = [replace(each.found, confidence=trust.rate(each.found.traits)) for each in clips]
+        return [[choice.candidate for choice in choose(each, options)] for each in rated]
+
+    for _ in range(2):
+        judged = [
+            Judged(each.found.traits, each.confirmed, chosen)
+            for each, chosen in zip(clips, choose_all(), strict=True)
+        ]
+        trust = trust.learn(judged)
+    said = [
+        [each.found.sentences[index] for index in chosen]
+        for each, chosen in zip(clips, choose_all(), strict=True)
+    ]
+    return trust, said
+
+
+def calibrate_words(
+    model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
+) -> Trust:
+    """What the Lexical-FCN's probabilities of content words mean, by clips that can be read."""
+    lexicon = model.words.lexicon
+    is_content = np.array([entry.pos in CONTENT for entry in lexicon.entries])
+    known = []
+    for record in records:
+        try:
+            with naming(record.id):
+                seen = model.read_words(open_clip(str(record.source)))
+        except ClipError:
+            continue
+        finally:
+            advance()
+        values = score_clip(seen.probabilities), seen.probabilities.max(axis=(0, 1))
+        named = lexicon.label(record.captions)
+        mean, spread = gauge(seen.features)
+        known.append(
+            Known(
+                clip=values[0][is_content],
+                peak=values[1][is_content],
+                named=named[is_content],
+                mean=mean,
+                spread=spread,
+            )
+        )
+    return Trust.learn_words(known) if known else Trust()
 
 
 def measure_difference(said: Said, meaning: LatentSpace) -> dict[str, float]:
@@ -216,14 +280,17 @@ class MetricsStage:
 
     def run(self, progress: Progress) -> str:
         model, records = DenseCaptioner.load(self.out), self.corpus.held_out
+        model.trust = calibrate_words(
+            model, records, progress.count("reading held-out clips", len(records))
+        )
         described = describe_clips(
             model, records, progress.count("describing held-out clips", len(records))
         )
         metrics: dict[str, float] = {}
         if described:
-            ranking = Ranking.learn([*described.values()])
-            ranking.save(self.out / RANKING)
-            said = {clip: ranking.sort(found) for clip, (found, _) in described.items()}
+            trust, sentences = learn_trust(model.trust, described.values(), model.config.selection)
+            trust.save(self.out / RANKING)
+            said = dict(zip(described, sentences, strict=True))
             write_json(self.out / RUN / SAID, said)
             try:
                 metrics |= score_first(said, records)

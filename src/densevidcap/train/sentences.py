@@ -46,6 +46,9 @@ class Pair(NamedTuple):
 
     clip: int
     sequence: int
+    """With the clip's voice, if it trains that."""
+    own: int
+    """With a region's voice, if it trains that."""
     words: tuple[int, ...]
 
 
@@ -61,37 +64,48 @@ class SentenceTask:
         held_out: Sequence[ClipRecord],
         options: SentenceTrainingConfig,
         most_frames: int,
+        own: Mapping[str, IndexArray] | None = None,
+        region_voice: float = 0.0,
     ) -> None:
         """`sequences` (S,) are those that a clip's captions describe; below 0 it trains none.
 
-        A sequence is read in at most so many frames, drawn anew each time (the paper's augmentation
-        by sampling).
+        The share `region_voice` of them is learned by the `own` sequence alone, which shows the
+        caption best, unless none does. A sequence is read in at most so many frames, drawn anew
+        each time (the paper's augmentation by sampling).
         """
         if not any(record.captions for record in records):
             raise CorpusError("no caption to train on: is the manifest's split 'train'?")
         self.model, self.options, self.most_frames = model, options, most_frames
+        self.region_voice = region_voice
         self.views = [views[record.id] for record in (*records, *held_out)]
-        self.pairs = self._pair(records, sequences, first=0)
+        own = own or {}
+        self.pairs = self._pair(records, sequences, own, first=0)
         if not self.pairs:
             raise CorpusError(
                 "no region-sequence shows a word of any caption: lower regions.threshold, "
                 "or change association.unsupported"
             )
         # A quarter of them says enough, and an epoch is over sooner.
-        self.held_out = self._pair(held_out, sequences, first=len(records))[::4]
+        self.held_out = self._pair(held_out, sequences, own, first=len(records))[::4]
 
     def _pair(
-        self, records: Sequence[ClipRecord], sequences: Mapping[str, IndexArray], first: int
+        self,
+        records: Sequence[ClipRecord],
+        sequences: Mapping[str, IndexArray],
+        own: Mapping[str, IndexArray],
+        first: int,
     ) -> list[Pair]:
         vocabulary, longest = self.model.vocabulary, self.options.max_length
         pairs = []
         for clip, record in enumerate(records, start=first):
-            for caption, sequence in zip(record.captions, sequences[record.id], strict=True):
+            tied = sequences[record.id].tolist()
+            shown = own[record.id].tolist() if record.id in own else [LEFT_OUT] * len(tied)
+            for caption, sequence, best in zip(record.captions, tied, shown, strict=True):
                 if sequence == LEFT_OUT:
                     continue
                 words = vocabulary.encode(caption)
                 cut = (*words[: longest + 1], Vocabulary.EOS) if len(words) > longest + 2 else words
-                pairs.append(Pair(clip, int(sequence), tuple(cut)))
+                pairs.append(Pair(clip, sequence, best, tuple(cut)))
         return pairs
 
     def steps_per_epoch(self) -> int:
@@ -116,11 +130,25 @@ class SentenceTask:
     def _length(self, place: int) -> int:
         return len(self.pairs[place].words)
 
-    def _collate(self, pairs: Sequence[Pair], random: np.random.Generator | None) -> Batch:
-        rows = [Row(self.views[p.clip], p.sequence, self._draw(p.clip, random)) for p in pairs]
+    def _collate(
+        self,
+        pairs: Sequence[Pair],
+        random: np.random.Generator | None,
+        is_alone: bool = False,
+    ) -> Batch:
+        share = self.region_voice if random is not None else float(is_alone)
+        rows = [self._row(pair, share, random) for pair in pairs]
         words = [torch.tensor(pair.words, device="cpu") for pair in pairs]
         padded = pad_sequence(words, batch_first=True, padding_value=Vocabulary.PAD)
         return Batch(self._make(rows), padded)
+
+    def _row(self, pair: Pair, share: float, random: np.random.Generator | None) -> Row:
+        """By a region's voice with that probability, if a sequence shows the caption."""
+        frames = self._draw(pair.clip, random)
+        drawn = 0.0 if random is None or not share else random.random()
+        if pair.own != LEFT_OUT and drawn < share:
+            return Row(self.views[pair.clip], pair.own, frames, is_alone=True)
+        return Row(self.views[pair.clip], pair.sequence, frames)
 
     def _make(self, rows: Sequence[Row]) -> Streams:
         widths = self.model.widths
@@ -143,17 +171,24 @@ class SentenceTask:
 
     @torch.inference_mode()
     def validate(self) -> dict[str, float]:
-        """Nats a word of held-out captions."""
+        """Nats a word of held-out captions, by the clip's voice and a region's, if there is one."""
         if not self.held_out:
             return {}
+        losses = {"val_loss": self._measure(is_alone=False)}
+        if self.region_voice:
+            losses["val_loss_region"] = self._measure(is_alone=True)
+        return losses
+
+    def _measure(self, is_alone: bool) -> float:
         total, words = 0.0, 0
         for start in range(0, len(self.held_out), self.options.batch):
-            batch = self._collate(self.held_out[start : start + self.options.batch], None)
+            part = self.held_out[start : start + self.options.batch]
+            batch = self._collate(part, None, is_alone)
             batch = move(batch, device_of(self.model))
             count = int((batch.sentences[:, 1:] != Vocabulary.PAD).sum())
             total += float(self.model.loss(batch.streams, batch.sentences)) * count
             words += count
-        return {"val_loss": total / words}
+        return total / words
 
 
 class SentenceStage(ViewStage):
@@ -182,7 +217,7 @@ class SentenceStage(ViewStage):
             out, config, inputs, cache, half=half, left_out=left_out, fail_fast=fail_fast
         )
         self.options: SentenceTrainingConfig = config.training.sentences
-        self.streams = (*config.streams.frame_level, *config.streams.clip_level)
+        self.streams = config.streams.names
         self._initial = initial
 
     def list_settings(self) -> dict[str, Any]:
@@ -212,6 +247,8 @@ class SentenceStage(ViewStage):
             self.held_out,
             self.options,
             self.config.captioner.most_frames,
+            {record.id: self.views.own(record.id) for record in self.clips},
+            self.config.streams.region_voice,
         )
 
     def save(self, card: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -207,10 +207,8 @@ class ViewStage(TrainingStage):
         """`views` of the clips, and the `sequences` that their captions describe."""
         features = self.read_clips(self.words.encoder, progress)
         self._learn_regions(features, progress)
-        self.views = open_views(self.config, self.cache, self.words, features, self.clips, progress)
-        sampling = choose_sampling(self.config)
-        self.views.extracted = cache_streams(
-            self.clips, self.streams, features, self.cache, sampling
+        self.views = open_views(
+            self.config, self.cache, self.words, features, self.clips, self.streams, progress
         )
         self.sequences: dict[str, IndexArray] = {
             record.id: self.views.pair(record.id) for record in self.clips
@@ -252,11 +250,15 @@ def open_views(
     words: LexicalFCN,
     features: FeatureCache,
     clips: Sequence[ClipRecord],
+    streams: Iterable[str],
     progress: Progress,
 ) -> ViewCache:
-    """The clips as a captioner of that config sees them, from the cache or computed."""
+    """The clips as a captioner of that config sees them, from the cache or computed.
+
+    Of the streams, what must be read from the clips themselves is.
+    """
     advance = progress.count("finding region-sequences", len(clips))
-    return open_view_cache(
+    views = open_view_cache(
         cache,
         words,
         features,
@@ -266,6 +268,8 @@ def open_views(
         config.streams.lexicon_size,
         advance,
     )
+    views.extracted = cache_streams(clips, streams, features, cache, choose_sampling(config))
+    return views
 
 
 def choose_sampling(config: ModelConfig) -> Sampling:

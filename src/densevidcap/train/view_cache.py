@@ -36,7 +36,7 @@ from densevidcap.regions import (
     match,
     pool_words,
 )
-from densevidcap.regions.association import Matches
+from densevidcap.regions.association import FLOOR, Matches
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.train.feature_cache import (
     FeatureCache,
@@ -89,6 +89,10 @@ class ViewCache:
     def pair(self, clip: str) -> IndexArray:
         """(S,): the sequence that each of the clip's captions is learned with, or `LEFT_OUT`."""
         return associate(self.match(clip), self._association)
+
+    def own(self, clip: str) -> IndexArray:
+        """(S,): the sequence that shows each of the clip's captions best, or `LEFT_OUT`."""
+        return self.match(clip).own
 
     def match(self, clip: str) -> Matches:
         """How well the clip's sequences show each of its captions."""
@@ -167,9 +171,8 @@ def open_view_cache(
     Word probabilities of the `lexicon_size` most frequent words are kept of each.
     """
     ids = [record.id for record in records]
-    path = (
-        folder / f"views-{_name(model, cache, records, asdict(regions), lexicon_size)}.safetensors"
-    )
+    name = _name(model, cache, records, asdict(regions), lexicon_size, FLOOR)
+    path = folder / f"views-{name}.safetensors"
     if path.exists():
         for _ in records:
             advance()

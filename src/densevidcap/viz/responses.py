@@ -159,7 +159,7 @@ GAP, LABEL, TITLE = 12, 26, 72
 
 def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Image:
     """Frames in rows with title and legend; `shape` is the clip's own size, against squashing."""
-    chosen = choose_frames(len(frames), response.shown.frame)
+    chosen = choose_frames(len(frames), response.shown.index)
     width, height = fit(shape, CELL)
     columns = min(COLUMNS, len(chosen))
     rows = -(-len(chosen) // columns)
@@ -176,7 +176,7 @@ def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Imag
             (width, height), Image.Resampling.BICUBIC
         )
         sheet.paste(response.paint(np.asarray(picture), float(response.times[frame])), (x, y))
-        ink = INK if frame == response.shown.frame else FAINT
+        ink = INK if frame == response.shown.index else FAINT
         below = y + height + LABEL // 2 + 1
         draw.text((x + 2, below), f"{frames.times[frame]:.1f} s", ink, font, anchor="lm")
         draw.text((x + width - 2, below), f"{of_frames[frame]:.0%}", ink, font, anchor="rm")

@@ -18,7 +18,7 @@ from densevidcap.data.clip import Clip
 from densevidcap.data.text import one_line
 from densevidcap.export.report.footage import find_footage
 from densevidcap.files import replacing
-from densevidcap.types import Caption, DenseCaptions, Evidence
+from densevidcap.types import SILENCE, Caption, DenseCaptions, Evidence
 from densevidcap.viz.captions import assign_lanes
 from densevidcap.viz.colours import colour_of
 
@@ -66,7 +66,8 @@ def render_page(captions: DenseCaptions, footage: str) -> str:
         ),
         sentences="\n".join(
             _render_sentence(rank, caption, lanes[rank]) for rank, caption in enumerate(captions)
-        ),
+        )
+        or f"<li>{SILENCE.capitalize()}.</li>",
     )
 
 
@@ -105,7 +106,7 @@ def _render_sentence(rank: int, caption: Caption, lane: int) -> str:
 </button>
 <p class="facts">{caption.start:.1f}–{caption.end:.1f} s
 <meter min="0" max="1" value="{caption.confidence:.4f}"></meter>
-{caption.confidence:.0%} confident · log P {caption.log_probability:.1f}</p>
+{caption.verdict}, {caption.confidence:.0%} · log P {caption.log_probability:.1f}</p>
 <p class="evidence">{evidence}</p>{unsupported}
 </li>"""
 

@@ -65,7 +65,7 @@ export class Sentences {
   #renderWords({ text, unsupported }, words) {
     const missing = new Set(unsupported);
     return text.split(/(\s+)/).map((piece) => {
-      const word = piece.replace(PUNCTUATION, "");
+      const word = piece.replace(PUNCTUATION, "").toLowerCase();
       if (!words.has(word) && !missing.has(word)) return piece;
       const element = document.createElement(words.has(word) ? "button" : "span");
       element.textContent = piece;

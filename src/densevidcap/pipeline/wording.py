@@ -1,0 +1,150 @@
+"""A sentence as a person should read it, from one as the captioner says it.
+
+Captioners repeat what people wrote, with what they wrote about people's looks and origin, and they
+guess whether someone is a man or a woman. Neither is said here unless it is asked for, or seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from densevidcap.config import WordingConfig
+from densevidcap.data.lexicon import FUNCTION_WORDS, is_content_word
+from densevidcap.data.text import tokenise
+
+if TYPE_CHECKING:
+    from densevidcap.decoding.mbr import Phrases
+
+MALE: Mapping[str, str] = {
+    "man": "person",
+    "men": "people",
+    "guy": "person",
+    "guys": "people",
+    "gentleman": "person",
+    "gentlemen": "people",
+    "male": "person",
+    "males": "people",
+    "boy": "child",
+    "boys": "children",
+    "actor": "person",
+    "father": "parent",
+    "dad": "parent",
+}
+FEMALE: Mapping[str, str] = {
+    "woman": "person",
+    "women": "people",
+    "lady": "person",
+    "ladies": "people",
+    "female": "person",
+    "females": "people",
+    "girl": "child",
+    "girls": "children",
+    "actress": "person",
+    "mother": "parent",
+    "mom": "parent",
+}
+"""Words of gender, to what is said instead where nothing shows it."""
+OWN = {"his": "their", "her": "their", "him": "them", "he": "they", "she": "they"}
+PEOPLE = frozenset({*MALE, *FEMALE, *MALE.values(), *FEMALE.values()}).union(
+    tokenise("singer dancer player chef cook reporter model baby kid kids teen teens teenager"),
+    tokenise("couple group student students teacher host anchor athlete wrestler wrestlers"),
+)
+LOOKS: frozenset[str] = frozenset[str]().union(
+    tokenise("black white brown asian african indian american chinese japanese korean british"),
+    tokenise("english russian mexican spanish italian french german arab muslim jewish hispanic"),
+    tokenise("latino latina caucasian ethnic foreign dark light skinned toned"),
+    tokenise("blond blonde brunette redheaded redhead haired bald bearded fat skinny chubby"),
+    tokenise("overweight thin slim beautiful pretty gorgeous attractive handsome hot sexy ugly"),
+    tokenise("cute busty"),
+)
+"""What tells of a person's looks or origin, where it stands before a word for people."""
+
+Evidence = Callable[[str], float]
+"""P(the clip shows the word)."""
+
+
+def reword(sentence: str, evidence: Evidence, config: WordingConfig) -> str:
+    """The sentence as it is shown."""
+    words = sentence.split()
+    if not config.looks:
+        words = _drop_looks(words)
+    if config.gender == "seen":
+        words = _neutralise(words, evidence)
+    words = _mend_articles(words)
+    text = " ".join(words)
+    return text[:1].upper() + text[1:] + "." if config.case == "sentence" else text
+
+
+def _drop_looks(words: list[str]) -> list[str]:
+    """Without adjectives of looks and origin before people: "a young black man" is a young man."""
+    kept: list[str] = []
+    is_of_people = False
+    for each in reversed(words):
+        if each in LOOKS and is_of_people:
+            continue
+        kept.append(each)
+        is_of_people = each in PEOPLE or (is_of_people and each in {"young", "old", "little"})
+    return kept[::-1]
+
+
+def _neutralise(words: list[str], evidence: Evidence) -> list[str]:
+    seen = [{name for name in group if name in words} for group in (MALE, FEMALE)]
+    doubtful = [
+        bool(said) and max(evidence(name) for name in group) < SHOWN
+        for said, group in zip(seen, (MALE, FEMALE), strict=True)
+    ]
+    instead: dict[str, str] = {}
+    for is_doubtful, group in zip(doubtful, (MALE, FEMALE), strict=True):
+        if is_doubtful:
+            instead |= group
+    if instead and not (seen[0] and not doubtful[0]) and not (seen[1] and not doubtful[1]):
+        instead |= OWN
+    return [instead.get(each, each) for each in words]
+
+
+SHOWN = 0.5
+"""From this probability on a word of gender has evidence."""
+COUNTS = {"two", "three", "four", "five", "several", "many", "some", "people", "men", "women"}
+
+
+def _mend_articles(words: list[str]) -> list[str]:
+    mended: list[str] = []
+    for place, each in enumerate(words):
+        following = words[place + 1] if place + 1 < len(words) else ""
+        if each in {"a", "an"}:
+            if following in COUNTS or following in {"a", "an", "the"}:
+                continue
+            is_vowel = re.match(r"[aei]|o(?!ne)|u(?!ni|se)|hour", following) is not None
+            mended.append("an" if is_vowel else "a")
+        else:
+            mended.append(each)
+    return mended
+
+
+def is_absurd(sentence: str, phrases: Phrases) -> bool:
+    """Whether nobody would say so: a word comes twice, or two that never met before."""
+    words = sentence.split() or [""]
+    # "Two dogs are playing with a dog."
+    told = [each.removesuffix("s") for each in words if is_content_word(each)]
+    if len(set(told)) < len(told) and not {"another", "other"} & set(words):
+        return True
+    if any(first == second for first, second in pairwise(words)):
+        return True
+    # "In a man is talking about a car."
+    if words[0] in DANGLING - {"a", "an", "the"}:
+        return True
+    if re.search(r"\b(doing|having) (a |an |the |another )?(\w+ )?(" + _JOINED + r")\b", sentence):
+        return True
+    return any(not phrases.knows(" ".join(pair)) for pair in pairwise(words))
+
+
+_JOINED = "|".join(sorted(PEOPLE))
+DANGLING = FUNCTION_WORDS | {"a", "an", "the", "of", "about", "for", "from", "by", "into"}
+"""A sentence that ends in one of these breaks off: "a man is talking about"."""
+
+
+def breaks_off(sentence: str) -> bool:
+    return sentence.rpartition(" ")[2] in DANGLING
