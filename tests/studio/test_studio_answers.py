@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import astuple, replace
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -24,6 +25,7 @@ from densevidcap.export import ENDINGS, SCHEMA, find_format
 from densevidcap.export.json_file import to_dict
 from densevidcap.pipeline.analysis import FILE, Analysis
 from densevidcap.pipeline.captioner import STEPS
+from densevidcap.pipeline.captions import choose_captions
 from densevidcap.studio.worker import FILMING
 from densevidcap.types import Caption
 
@@ -35,15 +37,27 @@ def test_a_result_is_what_the_schema_says(studio: RunningStudio, done: str) -> N
     assert len(result["captions"]["captions"]) == len(result["colours"]) == 3
 
 
-def test_fewer_sentences_and_no_diversity_are_a_new_choice(
-    studio: RunningStudio, done: str
-) -> None:
-    def ask(k: int, diversity: float) -> list[str]:
-        return [caption["text"] for caption in studio.captions(done, k=k, diversity=diversity)]
-
-    assert len(ask(1, 0.4)) == 1
-    assert any(set(ask(k, 0.0)) != set(ask(k, 1.0)) for k in range(2, 9))
-    assert ask(5, 0.4) == ask(5, 0.4)
+def test_each_question_is_a_new_choice(studio: RunningStudio, done: str) -> None:
+    (kept,) = (studio.data / "clips" / done).rglob(FILE)
+    analysis = Analysis.load(kept.parent)
+    selection = analysis.config.selection
+    for k, diversity, sure in product((1, 3, 6), (0.0, 3.0), (0.0, 0.5, 1.0)):
+        asked = studio.captions(done, k=k, diversity=diversity, sure=sure)
+        said = tuple(caption["text"] for caption in asked)
+        assert said == tuple(each.text for each in choose_captions(analysis, k, diversity, sure))
+    # Surer than any sentence is: the best, as a guess.
+    assert len(studio.captions(done, k=6, sure=1)) == 1
+    assert len(studio.captions(done, k=6, sure=0)) > 1
+    given = {"k": 2, "diversity": 0.25, "sure": 0.5}
+    result = studio.client.get(f"/api/clips/{done}/result", params=given).json()
+    assert result["captions"]["settings"] == {f"selection.{n}": v for n, v in given.items()}
+    captions = result["captions"]["captions"]
+    assert len(result["verdicts"]) == len(captions) > 0
+    assert result["usual"] == {
+        "k": selection.k,
+        "diversity": selection.diversity,
+        "sure": selection.sure,
+    }
 
 
 def test_a_heat_map_has_a_tile_for_each_frame_that_was_looked_at(

@@ -232,12 +232,29 @@ def test_sliders_choose_anew_without_another_look_at_the_clip(
     page.on("request", note)
     page.locator("#k").fill("3")
     expect(page.locator("#sentences li")).to_have_count(3)
-    page.locator("#diversity").fill("1")
-    expected = [caption["text"] for caption in studio.captions(done, k=3, diversity=1)]
+    page.locator("#diversity").fill("2.5")
+    expected = [caption["text"] for caption in studio.captions(done, k=3, diversity=2.5)]
     expect(page.locator("#sentences .text")).to_have_text(expected)
     expect(page.locator("#timeline .span")).to_have_count(3)
+    page.locator("#sure").fill("0.9")
+    (best,) = studio.captions(done, k=3, diversity=2.5, sure=0.9)
+    expect(page.locator("#sentences .text")).to_have_text([best["text"]])
     assert asked
     assert all("/result?" in url for url in asked)
+
+
+def test_the_page_says_what_the_model_says_by_itself(
+    page: Page, studio: RunningStudio, done: str
+) -> None:
+    """Sliders start where the model's config has them, and so do sentences."""
+    open_result(page, done)
+    result = studio.client.get(f"/api/clips/{done}/result").json()
+    texts = [caption["text"] for caption in result["captions"]["captions"]]
+    expect(page.locator("#sentences .text")).to_have_text(texts)
+    for name, value in result["usual"].items():
+        assert float(page.locator(f"#{name}").input_value()) == value
+    told = page.locator("#sentences .confidence").first.text_content() or ""
+    assert told.startswith(result["verdicts"][0])
 
 
 def test_each_format_is_downloaded(page: Page, done: str) -> None:

@@ -94,13 +94,17 @@ def fit_sequence(
 
 
 def choose_captions(
-    analysis: Analysis, k: int | None = None, diversity: float | None = None
+    analysis: Analysis,
+    k: int | None = None,
+    diversity: float | None = None,
+    sure: float | None = None,
 ) -> DenseCaptions:
     """At most k sentences of each segment that are good and differ, in order of choice.
 
-    `diversity` is what sameness costs. What is not given is as it was set for the analysis.
+    `diversity` is what sameness costs, `sure` the least confidence. What is not given is as it was
+    set for the analysis.
     """
-    given = {"selection.k": k, "selection.diversity": diversity}
+    given = {"selection.k": k, "selection.diversity": diversity, "selection.sure": sure}
     config = analysis.config.override({n: value for n, value in given.items() if value is not None})
     ranked: list[tuple[int, Caption]] = []
     silent: list[tuple[float, float]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.export.json_file import to_dict
-from densevidcap.pipeline.analysis import Segment
+from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.types import DenseCaptions
 from densevidcap.viz.captions import assign_lanes
 from densevidcap.viz.colours import colour_of
@@ -68,15 +67,25 @@ class Health(BaseModel):
         )
 
 
+CHOICE = ("k", "diversity", "sure")
+"""What a person chooses by; fields of `SelectionConfig`."""
+
+
 class Result(BaseModel):
     """Captions, and how to show them."""
 
     captions: dict[str, Any] = Field(description="As in `.json` exports (see their schema).")
     colours: list[str] = Field(description="Of each caption, the same as in exports.")
+    verdicts: list[str] = Field(description="Of each caption: sure, likely or guess.")
     words: list[str] = Field(description="Content words of the sentences that have a heat map.")
+    usual: dict[str, float] = Field(
+        description="k, diversity and sure as they are where nothing else is asked for."
+    )
 
     @classmethod
-    def of(cls, captions: DenseCaptions, segments: Iterable[Segment] = ()) -> Result:
+    def of(cls, captions: DenseCaptions, analysis: Analysis | None = None) -> Result:
+        """`analysis` is what they were chosen from, if it is there."""
+        segments = analysis.segments if analysis else ()
         lexicon = {word for segment in segments for word in segment.words}
         said = {word for caption in captions for word in list_content_words(caption.text)}
         return cls(
@@ -85,7 +94,11 @@ class Result(BaseModel):
                 "#{:02x}{:02x}{:02x}".format(*colour_of(lane).rgb)
                 for lane in assign_lanes(captions.captions)
             ],
+            verdicts=[caption.verdict for caption in captions],
             words=sorted(said & lexicon),
+            usual={name: getattr(analysis.config.selection, name) for name in CHOICE}
+            if analysis
+            else {},
         )
 
 

@@ -41,6 +41,7 @@ T = TypeVar("T")
 LOOK = 0.2
 """Seconds between two looks at a job that somebody watches."""
 MOST_SENTENCES = 20
+MOST_DIVERSITY = 3.0
 
 
 def _studio(request: Request) -> Studio:
@@ -63,7 +64,11 @@ Count = Annotated[
     Query(ge=1, le=MOST_SENTENCES, description="Sentences of each segment; else the model's."),
 ]
 Diversity = Annotated[
-    float | None, Query(ge=0, le=1, description="What sameness costs; else the model's.")
+    float | None,
+    Query(ge=0, le=MOST_DIVERSITY, description="What sameness costs; else the model's."),
+]
+Sure = Annotated[
+    float | None, Query(ge=0, le=1, description="The least confidence; else the model's.")
 ]
 Format = Annotated[str, Path(alias="format", pattern=f"^({'|'.join(ENDINGS)})$")]
 
@@ -207,10 +212,12 @@ def show_footage(studio: Open, key: Key) -> FileResponse:
 
 
 @router.get("/clips/{id}/result", responses=_faults(404, 409, 410))
-def show_result(studio: Open, key: Key, k: Count = None, diversity: Diversity = None) -> Result:
+def show_result(
+    studio: Open, key: Key, k: Count = None, diversity: Diversity = None, sure: Sure = None
+) -> Result:
     """Its captions, chosen anew: without a look at the clip."""
     _, analysis = studio.find_done(key)
-    return Result.of(choose_captions(analysis, k, diversity), analysis.segments)
+    return Result.of(choose_captions(analysis, k, diversity, sure), analysis)
 
 
 @router.get("/clips/{id}/heatmap", responses=_faults(404, 409, 410))
@@ -245,10 +252,11 @@ async def export_clip(
     kind: Format,
     k: Count = None,
     diversity: Diversity = None,
+    sure: Sure = None,
 ) -> FileResponse:
     """Its captions as a file, the same ones that `result` shows."""
     files, analysis = await run_sync(studio.find_done, key)
-    captions = await run_sync(choose_captions, analysis, k, diversity)
+    captions = await run_sync(choose_captions, analysis, k, diversity, sure)
     export = secrets.token_urlsafe(16)
     made = studio.data.export(export) / f"captions{ENDINGS[kind]}"
     sent = False

@@ -1,18 +1,26 @@
-/* How many sentences, how different, and in which format. */
+/* How many sentences, how sure, how different, and in which format. */
 
 import { ask, clipUrl } from "./api.js";
 
 const byId = (id) => document.getElementById(id);
+/* Each slider, with how its value is told. What nobody moved is left to the model. */
+const SLIDERS = {
+  k: (value) => value,
+  sure: (value) => `${Math.round(100 * value)} %`,
+  diversity: (value) => Number(value).toFixed(1),
+};
 
 export class Choice {
   #id = null;
   #formats;
+  #moved = new Set();
   #asked = new AbortController();
 
   /* `show` gets each new result, `fail` what went wrong. */
   constructor(formats, show, fail) {
     this.#formats = formats;
-    byId("choice").addEventListener("input", async () => {
+    byId("choice").addEventListener("input", async ({ target }) => {
+      this.#moved.add(target.id);
       this.#tell();
       try {
         show(await this.ask());
@@ -26,24 +34,31 @@ export class Choice {
   /* Null for a result without a clip on the server: there is nothing to choose. */
   open(id) {
     this.#id = id;
+    this.#moved.clear();
     byId("choice").hidden = id === null;
-    this.#tell();
   }
 
   /* The result as chosen; a slider that moves on forgets the question before. */
-  ask() {
+  async ask() {
     this.#asked.abort();
     this.#asked = new AbortController();
-    return ask(clipUrl(this.#id, `/result?${this.#query()}`), { signal: this.#asked.signal });
+    const url = clipUrl(this.#id, `/result?${this.#query()}`);
+    const result = await ask(url, { signal: this.#asked.signal });
+    for (const [name, value] of Object.entries(result.usual)) {
+      if (!this.#moved.has(name)) byId(name).value = value;
+    }
+    this.#tell();
+    return result;
   }
 
   #query() {
-    return new URLSearchParams({ k: byId("k").value, diversity: byId("diversity").value });
+    return new URLSearchParams([...this.#moved].map((name) => [name, byId(name).value]));
   }
 
   #tell() {
-    byId("k-value").textContent = byId("k").value;
-    byId("diversity-value").textContent = Number(byId("diversity").value).toFixed(2);
+    for (const [name, tell] of Object.entries(SLIDERS)) {
+      byId(`${name}-value`).textContent = tell(byId(name).value);
+    }
     byId("formats").replaceChildren(
       ...Object.entries(this.#formats).map(([format, ending]) => {
         const item = document.createElement("li");

@@ -17,11 +17,12 @@ export class Sentences {
     list.addEventListener("keydown", (event) => this.#walk(event));
   }
 
-  show(captions, colours, words) {
+  show(captions, colours, verdicts, words) {
     const focused = this.#list.contains(document.activeElement);
     this.#captions = captions;
     this.#list.replaceChildren(
-      ...captions.map((caption, rank) => this.#render(caption, rank, colours[rank], new Set(words))),
+      ...captions.map((caption, rank) =>
+        this.#render(caption, rank, colours[rank], verdicts[rank], new Set(words))),
     );
     if (focused) this.#list.querySelector("button")?.focus();
   }
@@ -46,7 +47,7 @@ export class Sentences {
       item.classList.toggle("silent", !holds(this.#captions[rank], time)));
   }
 
-  #render(caption, rank, colour, words) {
+  #render(caption, rank, colour, verdict, words) {
     const item = this.#template.content.firstElementChild.cloneNode(true);
     const find = (selector) => item.querySelector(selector);
     item.dataset.rank = rank;
@@ -57,7 +58,7 @@ export class Sentences {
     find(".text").append(...this.#renderWords(caption, words));
     find(".span-text").textContent = `${caption.start.toFixed(1)}–${caption.end.toFixed(1)} s`;
     find("meter").value = caption.confidence;
-    find(".confidence").textContent = `${percent(caption.confidence)} confident`;
+    find(".confidence").textContent = `${verdict}, ${percent(caption.confidence)}`;
     find(".evidence").append(...caption.evidence.map((evidence) => renderEvidence(evidence)));
     return item;
   }

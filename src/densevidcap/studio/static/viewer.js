@@ -48,14 +48,14 @@ export class Viewer {
   }
 
   /* Other captions of the same clip. */
-  show({ captions, colours, words }) {
+  show({ captions, colours, verdicts, words }) {
     this.#captions = captions.captions;
     const tracks = this.#captions.map(({ start, end, boxes }, rank) => ({
       ...{ rank, start, end, colour: colours[rank] },
       times: boxes.map(({ time }) => time),
       boxes: boxes.map(({ left, top, right, bottom }) => [left, top, right, bottom]),
     }));
-    this.#sentences.show(this.#captions, colours, words);
+    this.#sentences.show(this.#captions, colours, verdicts, words);
     this.#timeline.show(this.#captions, colours, captions.duration);
     this.#controls.show(captions.duration);
     this.#player.show(tracks);
