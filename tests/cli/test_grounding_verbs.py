@@ -184,7 +184,30 @@ def test_boxes_stand_beside_the_scores_of_captions(folder: Path, tmp_path: Path)
     assert result.exit_code == 0, result.output
     assert "First sentence of 1 videos" in result.output
     assert "all: sentences" in result.output
-    assert {"overall", "videos", "grounding"} <= json.loads(out.read_text()).keys()
+    written = json.loads(out.read_text())
+    assert {"overall", "videos", "grounding", "reliability", "things"} <= written.keys()
+    assert "Content words that a reference has" in result.output
+    assert "Things that are named" in result.output
+    # Captions of the world tell of kind and colour, and these sentences do too.
+    assert written["reliability"]["shares"]["sentences"]["right"][0] > 0.5
+    assert written["things"]["invented"] == 0
+
+
+def test_a_silent_clip_is_no_fault_of_the_results(folder: Path, tmp_path: Path) -> None:
+    said, out = tmp_path / "said", tmp_path / "scores.json"
+    said.mkdir()
+    for number, path in enumerate(sorted((folder / "said").iterdir())):
+        content = json.loads(path.read_text())
+        (said / path.name).write_text(
+            json.dumps(content | ({"captions": [], "silent": [[0, 4]]} if number else {}))
+        )
+    references = ["--references", str(folder / "world" / "manifest.jsonl")]
+    given = ["evaluate", "--predictions", str(said), *references, "--out", str(out)]
+    result = CliRunner().invoke(root, given)
+    assert result.exit_code == 0, result.output
+    assert "Of 1 more videos nothing is said" in result.output
+    written = json.loads(out.read_text())
+    assert (len(written["videos"]), written["reliability"]["silent"]) == (1, 1)
 
 
 def test_what_cannot_be_measured_is_told_in_a_line(folder: Path) -> None:

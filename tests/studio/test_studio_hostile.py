@@ -117,7 +117,16 @@ def test_slow_uploads_take_places_in_the_queue(model: Path, clip: Path, tmp_path
     "query",
     [
         *("k=0", "k=99", "k=x", "k=1e9", "k=", "diversity=-1", "diversity=nan", "diversity=inf"),
-        *("diversity=4", "sure=2", "sure=nan", "sure=-1", "k=1&k=2&k=x", "k[]=1", "k=%00", "k=9999999999999999999999"),
+        *(
+            "diversity=4",
+            "sure=2",
+            "sure=nan",
+            "sure=-1",
+            "k=1&k=2&k=x",
+            "k[]=1",
+            "k=%00",
+            "k=9999999999999999999999",
+        ),
     ],
 )
 def test_odd_questions_are_told_why_not(studio: RunningStudio, done: str, query: str) -> None:

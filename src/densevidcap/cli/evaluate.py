@@ -18,6 +18,7 @@ from densevidcap.outputs import Inputs, check_outputs
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from densevidcap.data.boxes import BoxFile
     from densevidcap.data.lsa import LatentSpace
     from densevidcap.metrics.bootstrap import Interval
     from densevidcap.metrics.captions import CaptionScores
@@ -69,8 +70,10 @@ def command(
 
     Each video's first sentence is scored. With --train-captions, also its
     sentences together: averaged precision of the top 5 and 10 beside the
-    oracle's ranking, how different they are, and what that is worth. With
-    --boxes, whether each sentence is where the things are that it names.
+    oracle's ranking, how different they are, and what that is worth. Of
+    results with confidence, whether they are right, and whether confidence
+    tells. With --boxes, whether each sentence is where the things are that
+    it names.
     """
     if references is None and (boxes is None or train_captions is not None):
         raise click.UsageError("Missing option '--references'.")
@@ -78,11 +81,17 @@ def command(
         inputs = Inputs(files=[predictions, references, train_captions, boxes])
         check_outputs([out], inputs, overwrite)
     said, predicted = _read_sentences(predictions, k)
-    grounding = None if boxes is None else _ground(predictions, said, boxes)
+    truth = None if boxes is None else _read_truth(predictions, said, boxes)
     scores: dict[str, object] = {}
     if references is not None:
-        scores = _score_sentences(predicted, references, split, train_captions)
-    if grounding is not None:
+        known = _read_known(predicted, said, references, split)
+        scores = _score_sentences(predicted, known, train_captions)
+        if said:
+            scores |= _tell_reliability(said, known, truth)
+    if truth is not None:
+        from densevidcap.metrics.grounding import ground_sentences
+
+        grounding = ground_sentences(said, truth)
         _print_grounding(grounding)
         scores["grounding"] = asdict(grounding)
     if out is not None:
@@ -96,7 +105,8 @@ def _read_sentences(path: Path, k: int | None) -> tuple[dict[str, Sequence[Capti
     said = {clip: captions[:k] for clip, captions in _read_results(path).items()}
     if said:
         texts = {clip: [each.text for each in captions] for clip, captions in said.items()}
-        return said, check_sentences(path, texts)
+        # Of a silent clip there is nothing to score; that it is silent is told elsewhere.
+        return said, check_sentences(path, {clip: each for clip, each in texts.items() if each})
     read = read_predictions(path)
     if read.faults:
         return {}, read
@@ -124,41 +134,54 @@ def _read_results(path: Path) -> dict[str, Sequence[Caption]]:
     return {file.stem: read_captions(file).captions for file in files}
 
 
-def _ground(
-    predictions: Path, said: Mapping[str, Sequence[Caption]], boxes: Path
-) -> SentenceGrounding:
+def _read_truth(predictions: Path, said: Mapping[str, Sequence[Caption]], boxes: Path) -> BoxFile:
     from densevidcap.data.boxes import read_boxes
     from densevidcap.errors import CorpusError
-    from densevidcap.metrics.grounding import ground_sentences
 
     if not said:
         raise CorpusError(
             f"{predictions}: has sentences without boxes; give the folder that "
             "`densevidcap caption CLIP --format json --out FOLDER` writes"
         )
-    return ground_sentences(said, read_boxes(boxes))
+    return read_boxes(boxes)
+
+
+def _read_known(
+    predicted: SentenceFile,
+    said: Mapping[str, Sequence[Caption]],
+    references: Path,
+    split: str | None,
+) -> Mapping[str, Sequence[str]]:
+    """The references of each clip of which something, or nothing, is said."""
+    from densevidcap.metrics.sentence_files import compare_videos, read_references
+
+    known = read_references(references, split)
+    silent = {clip: [""] for clip, captions in said.items() if not captions}
+    both = replace(predicted, sentences={**predicted.sentences, **silent})
+    if faults := [*predicted.faults, *known.faults, *compare_videos(both, known)]:
+        for fault in faults:
+            echo(f"densevidcap: {fault}", err=True)
+        sys.exit(1)
+    return known.sentences
 
 
 def _score_sentences(
-    predicted: SentenceFile, references: Path, split: str | None, train_captions: Path | None
+    predicted: SentenceFile, known: Mapping[str, Sequence[str]], train_captions: Path | None
 ) -> dict[str, object]:
     """Print the captions' scores, and give them for JSON."""
     from densevidcap.cli.console import Console
     from densevidcap.metrics.captions import describe_evaluator
     from densevidcap.metrics.report import evaluate
-    from densevidcap.metrics.sentence_files import compare_videos, read_references
 
-    known = read_references(references, split)
-    if faults := [*predicted.faults, *known.faults, *compare_videos(predicted, known)]:
-        for fault in faults:
-            echo(f"densevidcap: {fault}", err=True)
-        sys.exit(1)
+    references = {clip: known[clip] for clip in predicted.sentences}
     with Console(stderr=True).status("Scoring"):
         space = None if train_captions is None else _learn_space(train_captions)
-        report = evaluate(predicted.sentences, known.sentences, space)
+        report = evaluate(predicted.sentences, references, space)
     evaluator = describe_evaluator()
     console = Console()
     console.print(_tabulate_first(report.first))
+    if silent := len(known) - len(references):
+        echo(f"Of {silent:,} more videos nothing is said: they are not scored here")
     if report.dense is not None:
         console.print(_tabulate_ranking(report.dense), _tabulate_density(report.dense))
         echo(
@@ -170,6 +193,46 @@ def _score_sentences(
         **asdict(report.first),
         "dense": report.dense and asdict(report.dense),
     }
+
+
+def _tell_reliability(
+    said: Mapping[str, Sequence[Caption]],
+    known: Mapping[str, Sequence[str]],
+    truth: BoxFile | None,
+) -> dict[str, object]:
+    """Print whether sentences are right and known to be, and give it for JSON."""
+    from densevidcap.cli.console import Console
+    from densevidcap.metrics.reliability import measure_reliability, measure_things
+
+    found = measure_reliability(said, known)
+    table = _make_table(
+        "Content words that a reference has, in %, with 95% intervals over clips",
+        *("precision", "all right", "bad"),
+    )
+    for who, shares in found.shares.items():
+        table.add_row(who, *map(_show_interval, (shares.precision, shares.right, shares.bad)))
+    Console().print(table)
+    auc = "" if found.auc is None else f"AUC {found.auc:.3f} for all right, "
+    parts = " ".join(f"{part.said:.2f}:{part.true:.2f}" for part in found.parts)
+    echo(
+        f"{found.sentences:.2f} sentences a clip of {found.length:.2f} content words, "
+        f"{found.silent:,} of {found.clips:,} clips silent\n"
+        f"Confidence: {auc}off by {found.calibration_error:.3f} (said:true {parts})"
+    )
+    scores: dict[str, object] = {"reliability": asdict(found)}
+    if truth is not None:
+        things = measure_things(said, known, truth)
+        echo(
+            f"Things that are there: {things.there:,}, named {_show_share(things.covered)}, with a "
+            f"box on it {_show_share(things.boxed)}, named by people {_show_share(things.told)}\n"
+            f"Things that are named: {things.named:,}, invented {_show_share(things.invented)}"
+        )
+        scores["things"] = asdict(things)
+    return scores
+
+
+def _show_share(share: float | None) -> str:
+    return "-" if share is None else f"{_percent(share)}%"
 
 
 def _learn_space(path: Path) -> LatentSpace:

@@ -78,8 +78,13 @@ class BoxFile:
 
     @cached_property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """Class to words and phrases: the file's own, or COCO's, or the name itself."""
+        """Class to words and phrases: the file's own, or COCO's, or the name itself.
+
+        Who finds only classes of COCO's looked for all of these: those that are nowhere count too.
+        """
         named = {thing.name for clip in self.clips.values() for f in clip.values() for thing in f}
+        if not self.given_words and named <= WORDS.keys():
+            named = {*WORDS}
         ordered = [name for name in WORDS if name in named] + sorted(named - WORDS.keys())
         known = {name: WORDS.get(name, list_forms(name)) for name in ordered}
         return {name: tuple(words) for name, words in self.given_words.items()} | {

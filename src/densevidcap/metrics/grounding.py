@@ -209,7 +209,7 @@ def ground_sentences(said: Mapping[str, Sequence[Caption]], truth: BoxFile) -> S
     for clip, captions in said.items():
         of_sentences = [_as_array(caption.boxes) for caption in captions]
         for caption, own in zip(captions, of_sentences, strict=True):
-            grid, frames = caption.sequence.grid, _find_frames(caption.sequence, truth)
+            grid, frames = caption.sequence.grid, find_frames(caption.sequence, truth)
             choice = _as_array(grid.box(region) for region in range(len(grid)))
             for name in truth.find_classes(caption.text):
                 for frame, box in zip(frames, own, strict=True):
@@ -236,7 +236,7 @@ def ground_sentences(said: Mapping[str, Sequence[Caption]], truth: BoxFile) -> S
     )
 
 
-def _find_frames(sequence: RegionSequence, truth: BoxFile) -> Sequence[int]:
+def find_frames(sequence: RegionSequence, truth: BoxFile) -> Sequence[int]:
     """Which of the clip's frames, as the boxes count them, those of a sequence are."""
     if truth.frame_rate is None and sequence.source_frames is not None:
         return sequence.source_frames
