@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.train.tiny_config import write_table
 
-from densevidcap.config import ModelConfig
+from densevidcap.config import ModelConfig, read_toml
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.progress import Silent
 from densevidcap.train.model import ModelTraining, read_corpus
@@ -197,3 +197,9 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
     named = {*FILE.findall(page.read_text(encoding="utf-8"))} - OWN
     places = (ROOT, ROOT / "docs", PACKAGE, PACKAGE.parent)
     assert [name for name in sorted(named) if not any((at / name).exists() for at in places)] == []
+
+
+def test_mutants_are_made_and_hunted_in_files_that_are_there() -> None:
+    settings = read_toml(ROOT / "pyproject.toml")["tool"]["mutmut"]
+    named = settings["only_mutate"] + settings["pytest_add_cli_args_test_selection"]
+    assert [name for name in named if not [*ROOT.glob(name)]] == []
