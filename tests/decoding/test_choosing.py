@@ -181,7 +181,7 @@ def choose_sentences(found: Candidates, **settings: float) -> list[str]:
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), sure=st.floats(0, 1))
-def test_only_what_is_sure_is_said_or_the_best_of_all(seed: int, sure: float) -> None:
+def test_only_what_is_sure_is_said_or_the_surest_of_all(seed: int, sure: float) -> None:
     random = np.random.default_rng(seed)
     names = [f"a cat of {number} years" for number in range(12)]
     confidence = random.random(12)
@@ -190,7 +190,7 @@ def test_only_what_is_sure_is_said_or_the_best_of_all(seed: int, sure: float) ->
     )
     said = choose_sentences(found, k=12, sure=sure)
     is_sure = (
-        confidence >= sure if (confidence >= sure).any() else found.quality == max(found.quality)
+        confidence >= sure if (confidence >= sure).any() else confidence == max(confidence)
     )
     assert {*said} == {name for name, each in zip(names, is_sure, strict=True) if each}
     assert said[0] == names[int(np.where(is_sure, found.quality, -1).argmax())]

@@ -85,8 +85,8 @@ def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
     worth = quality + config.detail * candidates.confidence * lengths
     is_sure = (candidates.confidence >= config.sure) & (lengths >= config.telling)
     if not is_sure.any():
-        # One that is called a guess is better than none.
-        is_sure = quality == quality.max(initial=-np.inf)
+        # The surest, called a guess, is better than none.
+        is_sure = candidates.confidence == candidates.confidence.max(initial=-np.inf)
     sameness = np.zeros(len(candidates))
     named = np.zeros(candidates.things.shape[1])
     used = np.zeros(own.shape[1])

@@ -6,7 +6,7 @@ const byId = (id) => document.getElementById(id);
 /* Each slider, with how its value is told. What nobody moved is left to the model. */
 const SLIDERS = {
   k: (value) => value,
-  sure: (value) => `${Math.round(100 * value)} %`,
+  sure: (value) => `${Math.round(100 * value)}\u00a0%`,
   diversity: (value) => Number(value).toFixed(1),
 };
 
