@@ -76,15 +76,18 @@ def main(clip: Path, folder: Path) -> None:
     """Take the pictures of CLIP's page into FOLDER."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     folder.mkdir(exist_ok=True)
-    with TemporaryDirectory() as data, serve(Path(data) / "studio") as url:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
-            )
-            address = caption(browser.new_page(), url, clip)
-            take(browser, address, DESKTOP, False, folder / "studio-sentences.jpg")
-            take(browser, address, PHONE, True, folder / "studio-phone.jpg")
-            browser.close()
+    with (
+        TemporaryDirectory() as data,
+        serve(Path(data) / "studio") as url,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        address = caption(browser.new_page(), url, clip)
+        take(browser, address, DESKTOP, False, folder / "studio-sentences.jpg")
+        take(browser, address, PHONE, True, folder / "studio-phone.jpg")
+        browser.close()
 
 
 if __name__ == "__main__":

@@ -189,9 +189,7 @@ def test_only_what_is_sure_is_said_or_the_surest_of_all(seed: int, sure: float) 
         names, random.random(12), random.normal(size=(12, 3)), np.zeros((12, 4)), confidence
     )
     said = choose_sentences(found, k=12, sure=sure)
-    is_sure = (
-        confidence >= sure if (confidence >= sure).any() else confidence == max(confidence)
-    )
+    is_sure = confidence >= sure if (confidence >= sure).any() else confidence == max(confidence)
     assert {*said} == {name for name, each in zip(names, is_sure, strict=True) if each}
     assert said[0] == names[int(np.where(is_sure, found.quality, -1).argmax())]
 
