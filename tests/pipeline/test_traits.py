@@ -5,15 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.decoding.mbr import Phrases
-from densevidcap.pipeline.traits import NEVER_SEEN, TRAITS, Shown, find_traits
+from densevidcap.pipeline.shown import Shown
+from densevidcap.pipeline.traits import NEVER_SEEN, TRAITS, find_traits
 from densevidcap.types import FloatArray
 
-WORDS = {"dog": 0, "ball": 1, "sky": 2}
+LEXICON = Lexicon(
+    LexiconEntry(word, count, count, pos)
+    for word, count, pos in [
+        *(("dog", 9, "NOUN"), ("ball", 8, "NOUN"), ("runs", 7, "VERB"), ("sky", 6, "NOUN"))
+    ]
+)
 SHOWN = Shown(
-    WORDS,
-    np.array([0.8, 0.1], np.float32),
-    np.array([[0.5, 0.05], [0.2, 0.4]], np.float32),
+    LEXICON,
+    clip=np.array([0.8, 0.1, 0.3], np.float32),
+    sequences=np.array([[0.5, 0.05, 0.2], [0.2, 0.4, 0.1]], np.float32),
+    named=np.array([0.4, 0.9, 0.8], np.float32),
 )
 SAMPLES = {"a dog with a ball": 3, "a dog": 6, "a man": 1}
 PHRASES = Phrases.count([["a dog", "a ball"], ["a dog", "a dog with a ball"], ["a man"]])
@@ -63,3 +71,11 @@ def test_a_pair_of_words_that_few_clips_have_makes_a_sentence_less_fluent() -> N
 
 def test_a_sentence_without_content_has_traits_too() -> None:
     assert all(np.isfinite(values).all() for values in find("there is the").values())
+
+
+def test_things_are_nouns_that_people_would_name_each_where_it_is_shown_best() -> None:
+    assert SHOWN.things == (1, 0)
+    assert SHOWN.place_things() == [(1, "ball"), (0, "dog")]
+    marked = SHOWN.mark_things(["a dog runs", "the sky", "a ball and a dog and a ball"])
+    expected = np.array([[0, 0.4], [0, 0], [0.9, 0.4]], np.float32)
+    assert np.array_equal(marked, expected)

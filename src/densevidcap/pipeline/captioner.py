@@ -29,7 +29,8 @@ from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
 from densevidcap.pipeline.captions import choose_captions
 from densevidcap.pipeline.confidence import Trust
 from densevidcap.pipeline.generator import CaptionGenerator, cost_words
-from densevidcap.pipeline.traits import Shown, find_traits
+from densevidcap.pipeline.shown import Shown
+from densevidcap.pipeline.traits import find_traits
 from densevidcap.regions import generate_sequences
 from densevidcap.regions.boxes import reduce_patches
 from densevidcap.regions.search import pool_words
@@ -63,8 +64,6 @@ RAW: Mapping[str, Any] = {
     "selection.silence": False,
 }
 """Every sentence as the captioner says it, however sure it is: what metrics of captions expect."""
-NAMED = 0.3
-"""From this probability on that people would name it, a thing is worth a sentence."""
 FREE = (
     "frames",
     "regions",
@@ -247,7 +246,7 @@ class DenseCaptioner:
         sequences = generate_sequences(seen, config.regions)
         view = view_clip(seen, sequences, self._inputs, extracted)
         lexicon = self.words.lexicon
-        shown = Shown(lexicon.index, score_clip(seen.probabilities), pool_words(sequences, seen))
+        shown = self._show(score_clip(seen.probabilities), pool_words(sequences, seen))
         candidates = self.find_candidates(view, config, begin, shown)
         said = _list_said(candidates, lexicon)
         kept = list(range(len(lexicon))) if keep_lexicon else said
@@ -289,18 +288,12 @@ class DenseCaptioner:
         """
         lexicon, generator = self.words.lexicon, self.generator
         if shown is None:
-            shown = Shown(lexicon.index, view.clip_words, view.sequence_words)
-        named = self.trust.clip.apply(shown.clip)
+            shown = self._show(view.clip_words, view.sequence_words)
         begin("sentences")
-        costs = cost_words(generator.captioner.vocabulary, lexicon, named, config.decoding.doubt)
+        vocabulary, doubt = generator.captioner.vocabulary, config.decoding.doubt
+        costs = cost_words(vocabulary, lexicon, shown.named, doubt)
         found = generator.propose(view, config, costs=costs)
-        things = _list_things(lexicon, named)
-        found += generator.mention(
-            view,
-            config,
-            [(int(shown.sequences[:, thing].argmax()), lexicon.words[thing]) for thing in things],
-            costs,
-        )
+        found += generator.mention(view, config, shown.place_things(), costs)
         begin("ranking")
         kept, agreement = generator.keep_best(found, config.decoding.candidates)
         sentences = tuple(generator.say(one.ids) for one in kept)
@@ -330,8 +323,11 @@ class DenseCaptioner:
             confidence=self.trust.rate(traits),
             meanings=generator.meaning.embed(sentences).astype(np.float32),
             traits=traits,
-            things=_mark_things(sentences, lexicon, things, named),
+            things=shown.mark_things(sentences),
         )
+
+    def _show(self, clip: FloatArray, sequences: FloatArray) -> Shown:
+        return Shown(self.words.lexicon, clip, sequences, self.trust.clip.apply(clip))
 
     def override(self, settings: Mapping[str, Any]) -> ModelConfig:
         """The model's config, but for settings of a single clip."""
@@ -354,29 +350,6 @@ def _count_inputs(generator: CaptionGenerator, evaluator: Evaluator | None) -> i
     if len(counts) > 1:
         raise ModelError("sentences and evaluator take different words; train both with the same")
     return counts.pop() if counts else 1
-
-
-def _list_things(lexicon: Lexicon, named: FloatArray) -> list[int]:
-    """The indices of nouns that people would probably name, the most probable first."""
-    order = np.argsort(-named, kind="stable").tolist()
-    return [
-        index
-        for index in order
-        if named[index] >= NAMED and lexicon.entries[index].pos in ("NOUN", "PROPN")
-    ]
-
-
-def _mark_things(
-    sentences: Sequence[str], lexicon: Lexicon, things: Sequence[int], named: FloatArray
-) -> FloatArray:
-    """(S, N): each thing's probability where the sentence names it."""
-    columns = {lexicon.words[thing]: column for column, thing in enumerate(things)}
-    marked = np.zeros((len(sentences), len(things)), np.float32)
-    for row, sentence in enumerate(sentences):
-        for word in list_content_words(sentence):
-            if word in columns:
-                marked[row, columns[word]] = named[things[columns[word]]]
-    return marked
 
 
 def _list_said(candidates: Candidates, lexicon: Lexicon) -> Sequence[int]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.text import tokenise
 from densevidcap.decoding.mbr import Phrases, list_phrases
+from densevidcap.pipeline.shown import Shown
 from densevidcap.types import FloatArray
 
 TRAITS = (
@@ -43,22 +43,6 @@ LEAST = 1e-5
 """Probabilities are cut off there, and at 1 less it."""
 NEVER_SEEN = 1e-4
 """Of a word that the lexicon does not have."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """How probable the lexicon's words are in a clip with K region-sequences."""
-
-    words: Mapping[str, int]
-    """Word to its place; those from W on are not known."""
-    clip: FloatArray
-    """(W,): P(the clip shows the word)."""
-    sequences: FloatArray
-    """(K, W): the highest probability along each sequence."""
-
-    def find(self, word: str) -> int | None:
-        place = self.words.get(word)
-        return place if place is not None and place < len(self.clip) else None
 
 
 def find_traits(
