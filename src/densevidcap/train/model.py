@@ -6,23 +6,20 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from densevidcap import __version__
-from densevidcap.config import ModelConfig, SelectionConfig
-from densevidcap.data.clip import open_clip
-from densevidcap.data.failures import naming
-from densevidcap.data.lexicon import CONTENT, build_lexicon, tag_sentences
+from densevidcap.config import ModelConfig
+from densevidcap.data.lexicon import build_lexicon, tag_sentences
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, write_manifest
 from densevidcap.data.table import read_table
-from densevidcap.decoding.select import choose
-from densevidcap.errors import ClipError, CorpusError, MissingExtraError, ModelError
+from densevidcap.errors import CorpusError, MissingExtraError, ModelError
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS
 from densevidcap.metrics.diversity import diversity
@@ -34,10 +31,9 @@ from densevidcap.model_folder import (
     write_json,
     write_model_card,
 )
-from densevidcap.models.shown_words import score_clip
 from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
-from densevidcap.pipeline.confidence import Judged, Known, Trust, gauge, judge
 from densevidcap.progress import Progress
+from densevidcap.train.calibration import calibrate_words, describe_clips, learn_trust
 from densevidcap.train.evaluator import EvaluatorStage
 from densevidcap.train.sentences import SentenceStage
 from densevidcap.train.stage import (
@@ -49,7 +45,6 @@ from densevidcap.train.stage import (
     read_json_or_none,
 )
 from densevidcap.train.words import list_rounds
-from densevidcap.types import Candidates, FloatArray
 
 SMALL = 500
 """Clips below which a corpus is small."""
@@ -120,101 +115,8 @@ def hold_out(records: list[ClipRecord], share: float = SHARE) -> list[ClipRecord
     return [replace(r, split=HELD_OUT[0]) if r.id in kept_apart else r for r in records]
 
 
-class Described(NamedTuple):
-    """A held-out clip."""
-
-    found: Candidates
-    confirmed: FloatArray
-    """(S,): the share of each sentence's content words that the clip's captions have."""
-
-
-SENTENCES = 10
-"""Of each clip, as in the paper's dense tables."""
-
 Said = Mapping[str, Sequence[str]]
 """The sentences of each clip, the best first."""
-
-
-def describe_clips(
-    model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
-) -> dict[str, Described]:
-    """What is found for each clip that can be read, and what its captions say of it.
-
-    The others were named when the stages read them.
-    """
-    described = {}
-    for record in records:
-        try:
-            with naming(record.id):
-                analysis = model.analyse(
-                    open_clip(str(record.source)),
-                    {"frames.per_shot": "never", "selection.k": SENTENCES},
-                )
-        except ClipError:
-            continue
-        finally:
-            advance()
-        (segment,) = analysis.segments
-        found = segment.candidates
-        described[record.id] = Described(found, judge(found.sentences, record.captions))
-    return described
-
-
-def learn_trust(
-    trust: Trust, described: Iterable[Described], selection: SelectionConfig
-) -> tuple[Trust, list[list[str]]]:
-    """How sure to be of sentences, and what is then said of each clip.
-
-    Which sentences are said depends on how sure we are, and that on those that are said: so it is
-    learned twice.
-    """
-    clips, options = [*described], replace(selection, k=SENTENCES, sure=0.0)
-
-    def choose_all() -> list[list[int]]:
-        rated = [replace(each.found, confidence=trust.rate(each.found.traits)) for each in clips]
-        return [[choice.candidate for choice in choose(each, options)] for each in rated]
-
-    for _ in range(2):
-        judged = [
-            Judged(each.found.traits, each.confirmed, chosen)
-            for each, chosen in zip(clips, choose_all(), strict=True)
-        ]
-        trust = trust.learn(judged)
-    said = [
-        [each.found.sentences[index] for index in chosen]
-        for each, chosen in zip(clips, choose_all(), strict=True)
-    ]
-    return trust, said
-
-
-def calibrate_words(
-    model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
-) -> Trust:
-    """What the Lexical-FCN's probabilities of content words mean, by clips that can be read."""
-    lexicon = model.words.lexicon
-    is_content = np.array([entry.pos in CONTENT for entry in lexicon.entries])
-    known = []
-    for record in records:
-        try:
-            with naming(record.id):
-                seen = model.read_words(open_clip(str(record.source)))
-        except ClipError:
-            continue
-        finally:
-            advance()
-        values = score_clip(seen.probabilities), seen.probabilities.max(axis=(0, 1))
-        named = lexicon.label(record.captions)
-        mean, spread = gauge(seen.features)
-        known.append(
-            Known(
-                clip=values[0][is_content],
-                peak=values[1][is_content],
-                named=named[is_content],
-                mean=mean,
-                spread=spread,
-            )
-        )
-    return Trust.learn_words(known) if known else Trust()
 
 
 def measure_difference(said: Said, meaning: LatentSpace) -> dict[str, float]:
