@@ -13,7 +13,8 @@ from importlib.metadata import version
 from typing import Any
 
 from densevidcap.metrics.cider import LONGEST, SIGMA, Cider
-from densevidcap.metrics.coco import OPTIONS, Meteor, import_coco, name_java, tokenise_ptb
+from densevidcap.metrics.coco import import_coco
+from densevidcap.metrics.java import OPTIONS, Meteor, name_java, tokenise_ptb
 
 METRICS = ("Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
 """By the COCO code's names."""
