@@ -53,6 +53,11 @@ if TYPE_CHECKING:
     help="Adds whether sentences' boxes are on the things that they name: this file has those.",
 )
 @click.option("-k", type=click.IntRange(1), help="Only a clip's first k sentences.  [default: all]")
+@click.option(
+    "--java",
+    is_flag=True,
+    help="Run the COCO code's own jars for METEOR and the tokenizer: the same scores, later.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Write all scores as JSON.")
 @OVERWRITE
 def command(
@@ -62,6 +67,7 @@ def command(
     train_captions: Path | None,
     boxes: Path | None,
     k: int | None,
+    java: bool,
     out: Path | None,
     overwrite: bool,
 ) -> None:
@@ -81,7 +87,7 @@ def command(
     grounding = None if boxes is None else _ground(predictions, said, boxes)
     scores: dict[str, object] = {}
     if references is not None:
-        scores = _score_sentences(predicted, references, split, train_captions)
+        scores = _score_sentences(predicted, references, split, train_captions, java)
     if grounding is not None:
         _print_grounding(grounding)
         scores["grounding"] = asdict(grounding)
@@ -140,7 +146,11 @@ def _ground(
 
 
 def _score_sentences(
-    predicted: SentenceFile, references: Path, split: str | None, train_captions: Path | None
+    predicted: SentenceFile,
+    references: Path,
+    split: str | None,
+    train_captions: Path | None,
+    java: bool,
 ) -> dict[str, object]:
     """Print the captions' scores, and give them for JSON."""
     from densevidcap.cli.console import Console
@@ -155,8 +165,8 @@ def _score_sentences(
         sys.exit(1)
     with Console(stderr=True).status("Scoring"):
         space = None if train_captions is None else _learn_space(train_captions)
-        report = evaluate(predicted.sentences, known.sentences, space)
-    evaluator = describe_evaluator()
+        report = evaluate(predicted.sentences, known.sentences, space, java)
+    evaluator = describe_evaluator(java)
     console = Console()
     console.print(_tabulate_first(report.first))
     if report.dense is not None:

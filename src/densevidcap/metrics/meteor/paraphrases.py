@@ -13,7 +13,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,41 +38,46 @@ _NEWLINE: Final = ord("\n")
 Array = npt.NDArray[np.uint64]
 
 
+class Phrase(NamedTuple):
+    """A phrase of the table."""
+
+    number: int
+    """It stands for the phrase, here and among the paraphrases of others."""
+    paraphrases: Mapping[int, int]
+    """The numbers of its paraphrases, with their places in the table."""
+
+
 class Paraphrases:
     """Which phrases have which paraphrases."""
 
     def __init__(self, index: Mapping[str, Array]) -> None:
-        """`index`: numbers of phrases in ascending order, where the paraphrases of each begin,
-        and the paraphrases' numbers."""
-        self._phrases, self._begin, self._paraphrases = (
-            index[name] for name in ("phrases", "begin", "paraphrases")
-        )
-        self._found: dict[int, Mapping[int, int]] = {}
+        """`index`: the numbers of phrases that have paraphrases, where those of each begin and
+        what they are, and the numbers of all paraphrases; numbers of phrases ascend."""
+        self._phrases, self._begin = index["phrases"], index["begin"]
+        self._paraphrases, self._different = index["paraphrases"], index["different"]
 
-    def number(self, phrases: Sequence[str]) -> list[int]:
-        """A number for each phrase, which must have a letter; the same for the same phrase."""
+    def find(self, phrases: Sequence[str]) -> list[Phrase | None]:
+        """Each phrase, which must have a letter, or None if the table does not have it."""
         text = "".join(f"{phrase}\n" for phrase in phrases).encode(errors="replace")
-        return number_lines(np.frombuffer(text, np.uint8)).tolist()
+        numbers = number_lines(np.frombuffer(text, np.uint8))
+        places = _find_places(self._phrases, numbers)
+        known = (places >= 0) | (_find_places(self._different, numbers) >= 0)
+        found: list[Phrase | None] = [None] * len(phrases)
+        for which in np.flatnonzero(known).tolist():
+            found[which] = Phrase(int(numbers[which]), self._list(int(places[which])))
+        return found
 
-    def look_up(self, numbers: Sequence[int]) -> list[Mapping[int, int] | None]:
-        """The paraphrases of each number's phrase, with their places in the table, or None."""
-        wanted = np.array(numbers, np.uint64)
-        places = np.searchsorted(self._phrases, wanted)
-        places[places == len(self._phrases)] = 0
-        known = self._phrases[places] == wanted
-        return [
-            self._open(place) if found else None
-            for place, found in zip(places.tolist(), known.tolist(), strict=True)
-        ]
+    def _list(self, place: int) -> Mapping[int, int]:
+        if place < 0:
+            return {}
+        begin, end = self._begin[place : place + 2].tolist()
+        return {number: n for n, number in enumerate(self._paraphrases[begin:end].tolist())}
 
-    def _open(self, place: int) -> Mapping[int, int]:
-        if place not in self._found:
-            begin, end = self._begin[place : place + 2].tolist()
-            self._found[place] = {
-                paraphrase: rank
-                for rank, paraphrase in enumerate(self._paraphrases[begin:end].tolist())
-            }
-        return self._found[place]
+
+def _find_places(among: Array, numbers: Array) -> npt.NDArray[np.int64]:
+    """Where each number is, -1 where it is not."""
+    places = np.minimum(np.searchsorted(among, numbers), len(among) - 1)
+    return np.where(among[places] == numbers, places, -1)
 
 
 def load_paraphrases(folder: Path | None = None) -> Paraphrases:
@@ -85,7 +90,9 @@ def load_paraphrases(folder: Path | None = None) -> Paraphrases:
             mark = stream.read().hex()
     except OSError as error:
         raise CocoError(table, error) from error
-    kept = (find_cache() if folder is None else folder) / f"paraphrases-{_VERSION}-{mark}.safetensors"
+    kept = (
+        find_cache() if folder is None else folder
+    ) / f"paraphrases-{_VERSION}-{mark}.safetensors"
     try:
         return Paraphrases(load_file(kept))
     except (OSError, SafetensorError, KeyError):
@@ -139,6 +146,7 @@ def index_table(table: Path) -> dict[str, Array]:
         "phrases": ordered[begin],
         "begin": np.append(begin, len(ordered)).astype(np.uint64),
         "paraphrases": paraphrases[order],
+        "different": np.unique(paraphrases),
     }
 
 
@@ -163,8 +171,11 @@ def number_lines(lines: npt.NDArray[np.uint8]) -> Array:
     Each line must have a letter; only its first 1,024 count.
     """
     ends = np.flatnonzero(lines == _NEWLINE)
-    begins = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+    if not len(ends):
+        return np.zeros(0, np.uint64)
+    begins = np.concatenate([[0], ends[:-1] + 1])
     places = np.arange(len(lines)) - np.repeat(begins, ends - begins + 1)
-    weighed = _POWERS[np.minimum(places, _MOST_LETTERS - 1)] * lines
+    weighed: Array = _POWERS[np.minimum(places, _MOST_LETTERS - 1)] * lines
     weighed[ends] = 0
-    return np.add.reduceat(weighed, begins) if len(begins) else weighed
+    numbers: Array = np.add.reduceat(weighed, begins)
+    return numbers

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +14,7 @@ from densevidcap.metrics.meteor.alignment import (
     SentenceMatcher,
     count_chunks,
 )
-from densevidcap.metrics.meteor.paraphrases import LONGEST, load_paraphrases
+from densevidcap.metrics.meteor.paraphrases import LONGEST, Phrase, load_paraphrases
 from densevidcap.metrics.meteor.tables import Word, Words
 from densevidcap.metrics.meteor.text import split_words
 
@@ -102,7 +103,7 @@ class Statistics:
         mean = 1 / ((1 - ALPHA) / self.said.share + ALPHA / self.there.share)
         words = (self.said.matches + self.there.matches) / 2
         scattered = 0.0 if self.is_whole else self.chunks / words
-        return max(mean * (1 - GAMMA * scattered**BETA), 0.0)
+        return max(mean * (1 - GAMMA * math.pow(scattered, BETA)), 0.0)
 
 
 class Meteor:
@@ -111,7 +112,7 @@ class Meteor:
     def __init__(self) -> None:
         self._words = Words()
         self._paraphrases = load_paraphrases()
-        self._phrases: dict[str, tuple[int, Mapping[int, int] | None]] = {}
+        self._phrases: dict[str, Phrase] = {}
         self._sentences: dict[str, Sentence] = {}
 
     def learn(self, sentences: Iterable[str]) -> None:
@@ -145,24 +146,23 @@ class Meteor:
         spans = [list(_list_phrases(words)) for words in sentences]
         texts = dict.fromkeys(text for of_sentence in spans for *_, text in of_sentence)
         new = [text for text in texts if text not in self._phrases]
-        numbers = self._paraphrases.number(new)
-        found = self._paraphrases.look_up(numbers)
-        self._phrases |= zip(new, zip(numbers, found, strict=True), strict=True)
+        found = self._paraphrases.find(new)
+        self._phrases |= {
+            text: phrase for text, phrase in zip(new, found, strict=True) if phrase is not None
+        }
         return [
             self._prepare_one(words, of_sentence)
             for words, of_sentence in zip(sentences, spans, strict=True)
         ]
 
-    def _prepare_one(
-        self, words: Sequence[str], spans: Iterable[tuple[int, int, str]]
-    ) -> Sentence:
+    def _prepare_one(self, words: Sequence[str], spans: Iterable[tuple[int, int, str]]) -> Sentence:
         phrases: dict[int, tuple[int, list[int]]] = {}
         paraphrased = []
         for begin, length, text in spans:
-            number, paraphrases = self._phrases[text]
-            phrases.setdefault(number, (length, []))[1].append(begin)
-            if paraphrases is not None:
-                paraphrased.append((begin, length, paraphrases))
+            if (phrase := self._phrases.get(text)) is not None:
+                phrases.setdefault(phrase.number, (length, []))[1].append(begin)
+                if phrase.paraphrases:
+                    paraphrased.append((begin, length, phrase.paraphrases))
         return Sentence([self._words[word] for word in words], phrases, paraphrased)
 
 

@@ -65,7 +65,11 @@ _DERIVED_AGAIN: Final = {
     "ative": "",
 }
 _ENDINGS: Final = dict.fromkeys(
-    "al ance ence er ic able ible ant ement ment ent ism ate iti ous ive ize ion".split(), ""
+    (
+        *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
+        *("ism", "ate", "iti", "ous", "ive", "ize", "ion"),
+    ),
+    "",
 )
 _PAST_A_SYLLABLE: Final = re.compile("[^aeiouy]*[aeiouy]+[^aeiouy]")
 

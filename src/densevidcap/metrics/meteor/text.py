@@ -40,9 +40,7 @@ def read_abbreviations(text: str) -> dict[str, bool]:
     """From METEOR's list of them."""
     rows = [line.split() for line in text.splitlines()]
     return {
-        row[0]: row[1:2] == ["#NUMERIC_ONLY#"]
-        for row in rows
-        if row and not row[0].startswith("#")
+        row[0]: row[1:2] == ["#NUMERIC_ONLY#"] for row in rows if row and not row[0].startswith("#")
     }
 
 
