@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile, ZipFile
 
@@ -178,7 +179,6 @@ _RULES: Final = {
     35: _Rule(_open_quotes, only=1),
     36: _Rule(_close_quotes, given_back=1),
     37: _Rule(_write_entities),
-    38: _Rule(_keep_together),
     39: _Rule(_keep_together),
     40: _Rule(_drop_soft_hyphens, context=(5, 6)),
     41: _Rule(context=(16, 17)),
@@ -196,7 +196,7 @@ _RULES: Final = {
     53: _Rule(given_back=4),
     54: _Rule(lambda text: _name_brackets(_keep_together(text))),
 }
-"""By the numbers that the automaton's states have for them."""
+"""By the numbers that the automaton's states have for them. No text leads to 38."""
 
 
 class Automaton:
@@ -287,7 +287,10 @@ def _read_numbers(constant: str) -> Any:
 @cache
 def _load_automaton() -> Automaton:
     coco = import_coco("tokenizer.ptbtokenizer")
-    jar = find_beside(coco, coco.STANFORD_CORENLP_3_4_1_JAR)
+    return read_automaton(find_beside(coco, coco.STANFORD_CORENLP_3_4_1_JAR))
+
+
+def read_automaton(jar: Path) -> Automaton:
     try:
         with ZipFile(jar) as archive:
             return Automaton(read_constants(archive.read(_LEXER)))

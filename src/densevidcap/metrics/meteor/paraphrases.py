@@ -80,19 +80,11 @@ def _find_places(among: Array, numbers: Array) -> npt.NDArray[np.int64]:
     return np.where(among[places] == numbers, places, -1)
 
 
-def load_paraphrases(folder: Path | None = None) -> Paraphrases:
-    """The table's index, made and kept in the cache folder if it is not there yet."""
-    table = find_beside(import_coco("meteor.meteor"), "data") / "paraphrase-en.gz"
-    try:
-        with table.open("rb") as stream:
-            # The checksum and the size of what is compressed.
-            stream.seek(-8, os.SEEK_END)
-            mark = stream.read().hex()
-    except OSError as error:
-        raise CocoError(table, error) from error
-    kept = (
-        find_cache() if folder is None else folder
-    ) / f"paraphrases-{_VERSION}-{mark}.safetensors"
+def load_paraphrases(table: Path | None = None) -> Paraphrases:
+    """The index of METEOR's or another table, made and kept in the cache if it is not there."""
+    if table is None:
+        table = find_beside(import_coco("meteor.meteor"), "data") / "paraphrase-en.gz"
+    kept = find_cache() / f"paraphrases-{_VERSION}-{_read_mark(table)}.safetensors"
     try:
         return Paraphrases(load_file(kept))
     except (OSError, SafetensorError, KeyError):
@@ -109,6 +101,16 @@ def load_paraphrases(folder: Path | None = None) -> Paraphrases:
             stacklevel=2,
         )
     return Paraphrases(index)
+
+
+def _read_mark(table: Path) -> str:
+    """The checksum and the size of what is compressed, with which such a file ends."""
+    try:
+        with table.open("rb") as stream:
+            stream.seek(-8, os.SEEK_END)
+            return stream.read().hex()
+    except OSError as error:
+        raise CocoError(table, error) from error
 
 
 def find_cache() -> Path:
