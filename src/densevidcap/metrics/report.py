@@ -55,9 +55,11 @@ class Report:
     dense: DenseReport | None
 
 
-def evaluate(ranked: Ranked, references: Ranked, space: LatentSpace | None = None) -> Report:
+def evaluate(
+    ranked: Ranked, references: Ranked, space: LatentSpace | None = None, java: bool = False
+) -> Report:
     """Score each clip's first sentence and, in a latent space, its sentences together."""
-    with CaptionScorer(references) as scorer:
+    with CaptionScorer(references, java) as scorer:
         first = scorer.score(_list_first(ranked))
         return Report(first, None if space is None else measure_density(ranked, scorer, space))
 
@@ -72,7 +74,7 @@ def measure_density(ranked: Ranked, scorer: CaptionScorer, space: LatentSpace) -
         predicted,
         null,
         diversity_at_equal_cider(predicted, list(null.values())),
-        _score_humans(scorer.references, space, count),
+        _score_humans(scorer, space, count),
     )
 
 
@@ -80,9 +82,9 @@ def _list_first(ranked: Ranked) -> dict[str, str]:
     return {clip: sentences[0] for clip, sentences in ranked.items()}
 
 
-def _score_humans(references: Ranked, space: LatentSpace, count: int) -> DenseScores | None:
-    if min(len(sentences) for sentences in references.values()) <= count:
+def _score_humans(scorer: CaptionScorer, space: LatentSpace, count: int) -> DenseScores | None:
+    if min(len(sentences) for sentences in scorer.references.values()) <= count:
         return None
-    drawn, others = hold_out(references, count)
-    with CaptionScorer(others) as scorer:
-        return score_dense(drawn, scorer, space, count)
+    drawn, others = hold_out(scorer.references, count)
+    with CaptionScorer(others, scorer.java) as among_humans:
+        return score_dense(drawn, among_humans, space, count)
