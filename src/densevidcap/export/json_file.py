@@ -74,8 +74,8 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
     return DenseCaptions(
         source=_text(content["source"]),
         duration=_positive(_number(content["duration"])),
-        width=_positive(_whole(content["width"])),
-        height=_positive(_whole(content["height"])),
+        width=_count(content["width"]),
+        height=_count(content["height"]),
         captions=tuple(_caption_from_dict(each, version) for each in content["captions"]),
         model=_text(content["model"]["name"]),
         model_version=_text(content["model"]["version"]),
@@ -159,9 +159,7 @@ def _frame_from_dict(content: dict[str, Any], version: int) -> SourceFrame | Non
 
     if version > 2 and "frame" not in content:
         return None
-    frame = _whole(content["frame"])
-    if frame < 0:
-        raise ValueError(f"{frame} is below 0")
+    frame = _count(content["frame"])
     return SourceFrame(frame) if version > 2 else None
 
 
@@ -187,6 +185,13 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{value!r:.40} is no whole number")
     return value
+
+
+def _count(value: object) -> int:
+    count = _whole(value)
+    if count < 0:
+        raise ValueError(f"{count} is below 0")
+    return count
 
 
 def _positive(value: Number) -> Number:

@@ -21,7 +21,7 @@ from densevidcap.regions.objectives import (
     Subset,
     check_terms,
 )
-from densevidcap.types import FloatArray, FrameGrid, RegionSequence, list_source_frames
+from densevidcap.types import FloatArray, FrameGrid, Grid, RegionSequence, list_source_frames
 
 Search = Callable[[Objective], Subset]
 Cost = Literal["uniform", "benefit"]
@@ -139,6 +139,11 @@ def check_regions(config: RegionsConfig) -> None:
         )
 
 
+def count_sequences(config: RegionsConfig, grid: Grid) -> int:
+    """K: where a frame is one region, there is but one sequence to find."""
+    return config.k if len(grid) > 1 else 1
+
+
 def generate_sequences(
     clip: FrameGrid,
     config: RegionsConfig | None = None,
@@ -153,7 +158,7 @@ def generate_sequences(
     search = SEARCHES[config.search]
     objective = Objective(clip, config, words)
     sequences = []
-    for _ in range(config.k):
+    for _ in range(count_sequences(config, clip.grid)):
         subset = search(objective)
         sequences.append(_through_time(subset, clip))
         objective = objective.beside(subset)

@@ -17,6 +17,7 @@ from densevidcap import __version__
 from densevidcap.config import ModelConfig, SelectionConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.failures import naming
+from densevidcap.data.feature_files import is_features
 from densevidcap.data.lexicon import CONTENT, build_lexicon, tag_sentences
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, write_manifest
@@ -59,9 +60,11 @@ LEAST = 3
 """Clips: two to learn from, since the evaluator tells clips apart, and one to measure on."""
 
 
-def choose_config(clips: int) -> str:
-    """The config of the package that suits a corpus of so many clips."""
-    return "small" if clips < SMALL else "large"
+def choose_config(records: Sequence[ClipRecord]) -> str:
+    """The config of the package that suits a corpus of these clips to learn from."""
+    if records and all(is_features(record.source) for record in records):
+        return "features"
+    return "small" if len(records) < SMALL else "large"
 
 
 @dataclass(frozen=True)

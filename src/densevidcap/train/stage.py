@@ -197,6 +197,8 @@ class ViewStage(TrainingStage):
         check_regions(self.config.regions)
         check_streams(self.config.streams)
         self.words = LexicalFCN.load(self.inputs["words"].parent)
+        # What it builds on is what the card has to tell.
+        self.config = replace(self.config, eyes=self.words.encoder.config)
 
     def list_settings(self) -> dict[str, Any]:
         sections = ("regions", "association", "streams")
