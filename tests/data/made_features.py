@@ -1,4 +1,4 @@
-"""A corpus without pictures: features that tell which thing does what, and sentences that say so."""
+"""A corpus without pictures: features that tell which thing does what, and sentences of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def write_features(folder: Path, kind: Kind, arrays: dict[str, FloatArray]) -> P
 
 
 def write_table(
-    folder: Path, kind: Kind = "npy", clips: int = 24, regions: tuple[int, ...] = ()
+    folder: Path, kind: Kind = "npy", clips: int = 48, regions: tuple[int, ...] = ()
 ) -> tuple[Path, Path]:
     """A CSV with a caption a row that names clips by their ids, and their features."""
     names = [f"clip{number}" for number in range(clips)]
@@ -57,7 +57,8 @@ def write_table(
         rows = csv.writer(file)
         rows.writerow(["id", "caption", "split"])
         for number, name in enumerate(names):
-            split = ("validate", "test", *["train"] * 4)[number % 6]
+            # Of four clips that show the same, at least one is for training.
+            split = ("validate", "test", *["train"] * 4)[(number + number // 12) % 6]
             rows.writerows([name, caption, split] for caption in list_captions(number))
     return table, place
 
@@ -67,31 +68,37 @@ extends = "features"
 [lexicon]
 min_count = 2
 [words]
-hidden = 16
+hidden = 0
+dropout = 0.0
+[regions]
+k = 3
 [streams]
 lexicon_size = 20
 [captioner]
+kind = "mean-pooling"
 hidden = 24
 embedding = 12
+dropout = 0.0
 [decoding]
-samples = 4
-mentions = 2
+samples = 2
+mentions = 0
 [evaluator]
 width = 8
 hidden = 16
 embedding = 8
 [training.sentences]
 min_count = 1
-epochs = 30
-batch = 16
-learning_rate = 5e-3
+epochs = 15
+batch = 8
+learning_rate = 2e-2
 average = 0.9
 label_smoothing = 0.0
 [training.evaluator]
 min_count = 1
 epochs = 2
 [[training.words]]
-epochs = 20
-learning_rate = 5e-3
-average = 0.9
+batch = 4
+epochs = 8
+learning_rate = 5e-2
+average = 0.5
 """

@@ -148,7 +148,7 @@ class FeatureClip(Clip):
         except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
             # HDF5 raises nearly anything on damaged files.
             reason = getattr(error, "strerror", None) or (str(error).splitlines() or ["?"])[0]
-            self._refuse(reason.strip("'\""))
+            self._refuse(reason)
 
     def _refuse(
         self, reason: str, remedy: str = "extract its features again, or leave it out"

@@ -151,10 +151,13 @@ def generate_sequences(
 ) -> list[RegionSequence]:
     """The K region-sequences of a clip, through all of its frames (section 3.2).
 
-    `words` makes a sentence's words alone count as information: the oracle's sequences.
+    `words` makes a sentence's words alone count as information: the oracle's sequences. Where a
+    frame is one region, there is one sequence, and nothing to search.
     """
     config = config or RegionsConfig()
     check_regions(config)
+    if len(clip.grid) == 1:
+        return [_lead_through(clip, (0,) * len(clip.times))]
     search = SEARCHES[config.search]
     objective = Objective(clip, config, words)
     sequences = []
@@ -172,6 +175,10 @@ def pool_words(sequences: Iterable[RegionSequence], clip: FrameGrid) -> FloatArr
 
 def _through_time(subset: Subset, clip: FrameGrid) -> RegionSequence:
     _, regions = zip(*sorted(subset.sites), strict=True)
+    return _lead_through(clip, regions)
+
+
+def _lead_through(clip: FrameGrid, regions: tuple[int, ...]) -> RegionSequence:
     source_frames = list_source_frames(clip.source_frames)
     return RegionSequence(clip.grid, regions, tuple(clip.times.tolist()), source_frames)
 

@@ -220,7 +220,10 @@ class ViewStage(TrainingStage):
         """If the config says so: what is found replaces its terms, here and in the card (Eq. 9)."""
         regions = self.config.regions
         self.weight_steps: list[WeightStep] = []
-        if regions.weights == "learned":
+        if len(self.words.encoder.grid) == 1:
+            # With one region a frame there is nothing to choose, so nothing to learn.
+            self.config = replace(self.config, regions=replace(regions, weights="fixed"))
+        elif regions.weights == "learned":
             progress.count("learning the weights of regions")
             regions, self.weight_steps = learn_regions(
                 self.cache, self.words, features, self.trained, regions
