@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,7 +22,7 @@ from densevidcap.data.feature_files import LARGEST, FeatureClip, find_features, 
 from densevidcap.data.limits import Limits
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.shots import cut, sample_segment
-from densevidcap.errors import ClipError, CorpusError
+from densevidcap.errors import ClipError, CorpusError, MissingExtraError
 from densevidcap.types import MapShape
 
 KINDS = get_args(Kind)
@@ -267,3 +268,12 @@ def test_places_without_features_are_refused(tmp_path: Path) -> None:
 )
 def test_sources_tell_by_their_names(source: str | None, expected: bool) -> None:
     assert is_features(source) is expected
+
+
+def test_hdf5_without_its_package_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = write_features(tmp_path, "h5", {"clip": np.ones((2, 3), np.float32)})
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingExtraError, match=r"features\.h5: .* 'densevidcap\[hdf5\]'"):
+        open_clip(f"{place}::clip").times()

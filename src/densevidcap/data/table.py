@@ -58,10 +58,10 @@ def _is_there(source: str) -> bool:
 
 
 def _parse(row: Mapping[str, Any], folder: Path, by_id: bool) -> ClipRecord:
-    has_id = _find(row, "id") is not None
-    source = folder / _cell(row, "source", default="" if by_id and has_id else None)
+    known = _cell(row, "id", default="")
+    source = folder / _cell(row, "source", default="" if by_id and known else None)
     return ClipRecord(
-        id=_cell(row, "id", default=Path(source.name.rpartition("::")[2]).stem),
+        id=known or Path(source.name.rpartition("::")[2]).stem,
         source=None if by_id else str(source),
         captions=_captions(row),
         category=_cell(row, "category", default="") or None,

@@ -71,11 +71,14 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
             f"version {version!s:.40} of the format, but this reads those up to {VERSION};"
             " update densevidcap or caption the clip again"
         )
+    width, height = (_whole(content[name]) for name in ("width", "height"))
+    if width or height:  # of features without pictures both are 0
+        _positive(min(width, height))
     return DenseCaptions(
         source=_text(content["source"]),
         duration=_positive(_number(content["duration"])),
-        width=_count(content["width"]),
-        height=_count(content["height"]),
+        width=width,
+        height=height,
         captions=tuple(_caption_from_dict(each, version) for each in content["captions"]),
         model=_text(content["model"]["name"]),
         model_version=_text(content["model"]["version"]),
@@ -159,7 +162,9 @@ def _frame_from_dict(content: dict[str, Any], version: int) -> SourceFrame | Non
 
     if version > 2 and "frame" not in content:
         return None
-    frame = _count(content["frame"])
+    frame = _whole(content["frame"])
+    if frame < 0:
+        raise ValueError(f"{frame} is below 0")
     return SourceFrame(frame) if version > 2 else None
 
 
@@ -185,13 +190,6 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{value!r:.40} is no whole number")
     return value
-
-
-def _count(value: object) -> int:
-    count = _whole(value)
-    if count < 0:
-        raise ValueError(f"{count} is below 0")
-    return count
 
 
 def _positive(value: Number) -> Number:
