@@ -171,6 +171,15 @@ def _write_files(folder: Path, clip: ClipRecord, model: Path, *kinds: str) -> li
     return [*folder.iterdir()]
 
 
+def test_a_model_of_features_is_listed_and_packed(frames: Corpus, tmp_path: Path) -> None:
+    model, packed = frames.folder / "model", tmp_path / "packed"
+    assert "model" in check("models", model).stdout
+    check("models", "pack", model, packed)
+    source = frames.tested[0].source
+    said = [check("caption", source, "--model", each, "--json").stdout for each in (model, packed)]
+    assert said[0].replace('"model"', "") == said[1].replace('"packed"', "").replace('"model"', "")
+
+
 def test_sizes_come_from_the_data_and_stand_in_every_card(frames: Corpus, regions: Corpus) -> None:
     for corpus, sides in ((frames, 1), (regions, 2)):
         for stage in ("words", "sentences", "evaluator"):
