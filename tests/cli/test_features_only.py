@@ -252,7 +252,7 @@ def test_verbs_that_need_pictures_say_so(frames: Corpus, tmp_path: Path) -> None
         (("caption", source, "--model", model, "--per-shot"), "finding shots"),
     ):
         assert refuse(ClipError, *line).endswith(f"{source}: {PIXELS}{needs} needs the video")
-    assert "no pictures, which the model needs" in refuse(ClipError, "frames", source)
+    assert "no pictures, which are needed here" in refuse(ClipError, "frames", source)
     assert "the studio shows videos" in refuse(ModelError, "serve", "--model", model)
     assert not [*tmp_path.iterdir()]
 
@@ -263,7 +263,7 @@ def test_eyes_and_clips_that_do_not_fit(frames: Corpus, model: Path, tmp_path: P
     message = refuse(ClipError, "caption", film, "--model", ours)
     assert "has pictures, but the model sees features alone, 12 features of a frame" in message
     message = refuse(ClipError, "words", frames.tested[0].source, "--model", model)
-    assert "holds features and no pictures, which the model needs; name the video" in message
+    assert "holds features and no pictures, which are needed here; name the video" in message
     np.save(tmp_path / "wide.npy", np.ones((4, 99)))
     message = refuse(ClipError, "caption", tmp_path / "wide.npy", "--model", ours)
     assert "a frame has 99 features, but the model sees 12 features; extract" in message

@@ -147,7 +147,7 @@ def test_a_wrong_width_names_both(tmp_path: Path, kind: Kind) -> None:
 @EVERY
 def test_features_are_no_pictures_and_pictures_no_features(tmp_path: Path, kind: Kind) -> None:
     clip = open_array(tmp_path, kind, np.ones((2, 3)))
-    with pytest.raises(ClipError, match="holds features and no pictures, which the model needs"):
+    with pytest.raises(ClipError, match="holds features and no pictures, which are needed here"):
         clip.sample()
     for read in (clip.stream, lambda: clip.pick([0])):
         with pytest.raises(ClipError, match="holds features and no pictures; this needs the video"):

@@ -103,8 +103,8 @@ class FeatureClip(Clip):
     def look(self, chosen: Sequence[int], form: Size | MapShape) -> Frames | None:
         if not isinstance(form, MapShape):
             raise ClipError(
-                f"{self.name}: holds features and no pictures, which the model needs; name the"
-                " video, or train a model on features (docs/data.md)"
+                f"{self.name}: holds features and no pictures, which are needed here; name the"
+                " video, or a model that was trained on such features (docs/data.md)"
             )
         if self.map != form:
             self._refuse(f"a frame has {self.map}, but the model sees {form}")
