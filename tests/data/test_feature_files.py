@@ -6,7 +6,8 @@ import os
 import pickle
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, get_args
 
 import h5py
 import numpy as np
@@ -76,18 +77,20 @@ def test_columns_first_are_read_as_they_are_meant(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_all(clip).reshape(3, 4), array)
 
 
-@given(count=st.integers(1, 40), most=st.integers(1, 50), data=st.data())
-def test_frames_are_chosen_as_those_of_films_are(count: int, most: int, data: Any) -> None:
-    clip = FeatureClip("clip", Path("none.npy"), None, 1.0, Limits())
-    array = np.arange(count, dtype=np.float32).reshape(count, 1)
-    vars(clip)["shape"] = (count, 1, 1, 1)
-    strategy = data.draw(st.sampled_from(["uniform", "jittered", "random"]))
-    sampling = Sampling(strategy, most)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("densevidcap.data.feature_files._map_npy", lambda _: array)
-        patch.setattr("densevidcap.data.feature_files.check_plain", lambda _: None)
+@given(
+    st.integers(1, 40),
+    st.integers(1, 50),
+    st.sampled_from(["uniform", "jittered", "random"]),
+    st.sampled_from(KINDS),
+)
+def test_frames_are_chosen_as_those_of_films_are(
+    count: int, most: int, strategy: Literal["uniform", "jittered", "random"], kind: Kind
+) -> None:
+    with TemporaryDirectory() as folder:
+        clip = open_array(Path(folder), kind, np.arange(count, dtype=np.float32)[:, None])
+        sampling = Sampling(strategy, most)
         frames = clip.sample(sampling, clip.map)
-    chosen = sampling.choose(clip.times())
+        chosen = sampling.choose(clip.times())
     assert frames.images.ravel().tolist() == chosen.tolist() == frames.times.tolist()
     assert frames.source_frames is not None
     assert frames.source_frames.tolist() == chosen.tolist()
@@ -175,8 +178,6 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
 @given(st.integers(0, 10_000))
 def test_a_file_that_is_cut_off_is_named(keep: int) -> None:
     """Wherever it ends, and before anything of it is taken for numbers."""
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory() as folder:
         path = Path(folder) / "clip.npy"
         np.save(path, np.ones((20, 30), np.float32))
