@@ -37,6 +37,9 @@ else:
 CONFIGS = Path(__file__).parent / "configs"
 """Those that come with the package."""
 
+FEATURES = "features"
+"""The backbone that looks at nothing: others did, and clips are features."""
+
 LARGEST_FRAME = 2048
 """Pixels of a frame's side; thirty such frames take 400 MB before anything is computed."""
 
@@ -95,9 +98,16 @@ class EyesConfig:
     """Side of a region in cells of the backbone's map. The paper's is 7, at stride 1."""
     stride: int = 4
     """Cells from one region to the next."""
+    rows: int = 0
+    """Of the backbone `features` alone, as are the next two: cells of a frame's map. All three are
+    those of the training clips; a model's card has them."""
+    columns: int = 0
+    features: int = 0
+    """D: numbers of a cell."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "size", "window", "stride")
+        _at_least(self, 0, "rows", "columns", "features")
         if self.size > LARGEST_FRAME:
             raise ModelError(f"size must be at most {LARGEST_FRAME} pixels, not {self.size}")
 

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 UInt8Array = npt.NDArray[np.uint8]
 FloatArray = npt.NDArray[np.float32]
+ImageArray = npt.NDArray[Any]
+"""Of pictures, or of features in their place."""
 TimeArray = npt.NDArray[np.float64]
 
 SourceFrame = NewType("SourceFrame", int)
@@ -25,15 +27,17 @@ SourceFrameArray = npt.NDArray[np.int64]
 class Frames:
     """Frames sampled from one clip, in time order."""
 
-    images: UInt8Array
-    """(T, H, W, 3) RGB."""
+    images: ImageArray
+    """(T, H, W, 3) RGB of eight bits; of a clip that has features in place of pictures, float32
+    (T, rows, columns, D)."""
     times: TimeArray
     """(T,) seconds from the clip's start, non-decreasing."""
     source_frames: SourceFrameArray | None = None
     """(T,) where they stand in the clip, if that is known."""
 
     def __post_init__(self) -> None:
-        if self.images.ndim != 4 or self.images.shape[-1] != 3:
+        is_picture = self.images.dtype != np.float32
+        if self.images.ndim != 4 or (is_picture and self.images.shape[-1] != 3):
             raise ValueError(f"images must be (T, H, W, 3), not {self.images.shape}")
         if self.times.shape != self.images.shape[:1]:
             raise ValueError("one time per frame is needed")
@@ -41,6 +45,33 @@ class Frames:
 
     def __len__(self) -> int:
         return len(self.times)
+
+    def before(self, end: float) -> Frames | None:
+        """Those that appear before that time; None if there are none."""
+        count, source = int(np.searchsorted(self.times, end)), self.source_frames
+        if count == 0:
+            return None
+        places = None if source is None else source[:count]
+        return Frames(self.images[:count], self.times[:count], places)
+
+
+@dataclass(frozen=True)
+class MapShape:
+    """What a frame is to eyes that see features in place of pictures."""
+
+    rows: int
+    columns: int
+    features: int
+    """D: numbers of each cell."""
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.columns, self.features) < 1:
+            raise ValueError(f"sizes must be at least 1: {self}")
+
+    def __str__(self) -> str:
+        if self.rows == self.columns == 1:
+            return f"{self.features:,} features"
+        return f"{self.rows} x {self.columns} regions of {self.features:,} features"
 
 
 @dataclass(frozen=True)
@@ -397,7 +428,7 @@ class DenseCaptions:
     duration: float
     """Seconds; of a single picture, how long it is shown."""
     width: int
-    """Pixels of the source, as displayed."""
+    """Pixels of the source, as displayed; 0 where features are all there is."""
     height: int
     captions: tuple[Caption, ...]
     model: str

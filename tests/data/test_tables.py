@@ -80,3 +80,28 @@ def test_bad_tables_are_named(videos: Path, name: str, content: str, complaint: 
     (videos / name).write_text(content)
     with pytest.raises(CorpusError, match=complaint):
         list(read_table(videos / name))
+
+
+def test_keys_of_shards_and_of_features_name_their_clips(tmp_path: Path) -> None:
+    for name in ("shard.tar", "f.h5"):
+        (tmp_path / name).touch()
+    table = tmp_path / "mine.csv"
+    table.write_text("video,caption\nshard.tar::one,a dog\nf.h5::train/two,a cat\n")
+    assert {clip.id: clip.source for clip in read_table(table)} == {
+        "one": str(tmp_path / "shard.tar::one"),
+        "two": str(tmp_path / "f.h5::train/two"),
+    }
+
+
+def test_ids_are_enough_where_files_are_found_by_them(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("id,video,caption\none,,a dog\n,gone/two.mp4,a cat\none,other.mp4,a pet\n")
+    records = {clip.id: clip for clip in read_table(table, by_id=True)}
+    assert {name: clip.captions for name, clip in records.items()} == {
+        "one": ("a dog", "a pet"),
+        "two": ("a cat",),
+    }
+    assert not any(clip.source for clip in records.values())
+    table.write_text("id,caption\none,a dog\n,a cat\n")
+    with pytest.raises(CorpusError, match=r"mine\.csv:3: no source"):
+        list(read_table(table, by_id=True))

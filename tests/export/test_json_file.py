@@ -243,6 +243,7 @@ def test_nothing_has_no_size(name: str) -> None:
     for value in (0, -1):
         with pytest.raises(ValueError, match="above 0"):
             from_dict({**content, name: value})
+    assert from_dict({**content, "width": 0, "height": 0}).width == 0
 
 
 def test_a_later_version_is_refused_with_a_remedy(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tests.regions.clips import DIVERGENCES, EQUAL, clips, make_clip, terms, thr
 from densevidcap.config import RegionsConfig
 from densevidcap.errors import ModelError
 from densevidcap.regions import Objective, generate_sequences, pool_words
+from densevidcap.regions.search import search_in_frame_order
 from densevidcap.types import FrameGrid, Grid
 
 
@@ -23,7 +24,7 @@ def test_sequences_are_connected_paths_with_their_times_and_boxes(
     clip: FrameGrid, terms: dict[str, float], k: int
 ) -> None:
     sequences = generate_sequences(clip, RegionsConfig(k, terms))
-    assert len(sequences) == k
+    assert len(sequences) == (k if len(clip.grid) > 1 else 1)
     neighbours = clip.grid.neighbours()
     for sequence in sequences:
         assert sequence.source_frames is None
@@ -83,7 +84,21 @@ def test_words_of_a_sentence_lead_to_what_it_is_about() -> None:
 def test_any_grid_and_any_number_of_frames(frames: int, rows: int, columns: int) -> None:
     clip = make_clip(1, frames, rows, columns)
     sequences = generate_sequences(clip, RegionsConfig(k=3))
-    assert [len(sequence.regions) for sequence in sequences] == [frames] * 3
+    count = 3 if rows * columns > 1 else 1
+    assert [len(sequence.regions) for sequence in sequences] == [frames] * count
+
+
+@given(clips, terms, st.integers(1, 4))
+def test_one_region_a_frame_leaves_nothing_to_search(
+    clip: FrameGrid, terms: dict[str, float], k: int
+) -> None:
+    """The one sequence is what the search finds, however many are asked for."""
+    alone = FrameGrid(Grid(1, 1, 1, 1), clip.times, clip.probabilities[:, :1], clip.features[:, :1])
+    config = RegionsConfig(k, terms)
+    (sequence,) = generate_sequences(alone, config)
+    found = search_in_frame_order(Objective(alone, config))
+    assert tuple(region for _, region in sorted(found.sites)) == sequence.regions
+    assert sequence.times == tuple(clip.times)
 
 
 def test_a_clip_in_which_nothing_is_seen_still_has_sequences() -> None:

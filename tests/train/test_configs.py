@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from densevidcap.config import CONFIGS, ModelConfig
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import BUNDLED, CARD, read_card
 from densevidcap.train.model import SMALL, choose_config
@@ -40,11 +41,12 @@ def test_what_starts_from_the_bundled_model_has_its_sizes(name: str) -> None:
 
 
 def test_the_number_of_clips_chooses() -> None:
-    assert choose_config(SMALL - 1) == "small"
-    assert choose_config(SMALL) == "large"
+    clip = ClipRecord("clip", "clip.mp4", ("a dog",), None, "train")
+    assert choose_config([clip] * (SMALL - 1)) == "small"
+    assert choose_config([clip] * SMALL) == "large"
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
-    known = "default, full, large, paper, small"
+    known = "default, features, full, large, paper, small"
     with pytest.raises(ModelError, match=f"none: no such config; .* one of {known}"):
         ModelConfig.read(tmp_path / "none")

@@ -92,6 +92,7 @@ BUILT: dict[str, Any] = {
 TRAINED = {
     *("lexicon", "association", "training", "about"),
     *("regions.weights", "regions.threshold", "regions.training_words"),
+    *("eyes.rows", "eyes.columns", "eyes.features"),
     *("words.shaping", "words.dropout", "streams.dropout", "captioner.dropout"),
     *("evaluator.dropout", "evaluator.sequence_dropout"),
 }

@@ -23,7 +23,7 @@ from densevidcap.cli.clips import (
     visit_clips,
 )
 from densevidcap.cli.printing import echo
-from densevidcap.export.formats import FORMATS
+from densevidcap.export.formats import FORMATS, check_pictures
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -123,8 +123,9 @@ def command(
 ) -> None:
     """Sentences of each CLIP, the best first, with what each rests on.
 
-    A CLIP is a video, GIF, picture, folder of frames, shard.tar::member, or a manifest (.jsonl)
-    that stands for its clips. Below a sentence are its words with the probability that its own
+    A CLIP is a video, GIF, picture, folder of frames, shard.tar::member, features (.npy or
+    features.h5::key) for a model that was trained on such, or a manifest (.jsonl) that stands for
+    its clips. Below a sentence are its words with the probability that its own
     region shows them; a question mark is after words that it does not show. Arrows point to where
     the region is, from start to end. A CLIP that cannot be read is named, the others are
     captioned, and the exit code is 1.
@@ -161,6 +162,8 @@ def command(
 
     def describe(name: str, progress: Progress) -> None:
         clip = open_clip(sources[name])
+        for kind, _ in outputs[name]:
+            check_pictures(clip, kind)
         with _following(progress, name) as report:
             captions = choose_captions(captioner.analyse(clip, settings, report))
         _write(captions, clip, outputs[name], progress, overwrite)

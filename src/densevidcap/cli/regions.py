@@ -86,7 +86,9 @@ def command(
 
     def look_at(source: str, progress: Progress) -> tuple[str, list[WordedSequence]]:
         clip = open_clip(source)
-        sampled = clip.sample(Sampling.of(config.frames), fcn.encoder.size)
+        if source in drawings:
+            clip.require_pictures("drawing")
+        sampled = clip.sample(Sampling.of(config.frames), fcn.encoder.form)
         seen = fcn.read(sampled)
         worded = choose_words(generate_sequences(seen, config.regions), seen, fcn.lexicon, top)
         if source in drawings and source not in drawn:

@@ -52,7 +52,8 @@ def command(
     Only this machine can reach it unless you name another --host, which takes
     a token: it is part of the address that is printed.
     """
-    from densevidcap.errors import MissingExtraError
+    from densevidcap.config import FEATURES
+    from densevidcap.errors import MissingExtraError, ModelError
 
     try:
         from densevidcap.studio.app import make_app
@@ -68,7 +69,12 @@ def command(
 
     for stage in ("words", "sentences"):
         # Here rather than in the worker, where nobody would see what is wrong.
-        read_card(find_model(model / stage if model else None, stage))
+        card = read_card(find_model(model / stage if model else None, stage))
+        if card.get("eyes", {}).get("backbone") == FEATURES:
+            raise ModelError(
+                f"{model}: sees features that others extracted, and the studio shows videos; give a"
+                " model that sees pictures, or caption your features by `densevidcap caption`"
+            )
     if token is None:
         # Not click's way, which takes an empty variable for none: that would let everybody in.
         token = os.environ.get("DENSEVIDCAP_TOKEN")

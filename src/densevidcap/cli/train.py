@@ -23,14 +23,14 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--from",
     "start",
-    default="bundled",
-    show_default=True,
-    help="The model to start from: bundled, none (ImageNet weights) or a model folder.",
+    help="The model to start from: bundled, none (ImageNet weights) or a model folder."
+    "  [default: bundled; none for features]",
 )
 @click.option(
     "--config",
     metavar="NAME|FILE",
-    help="small, large, full or paper, or a TOML file like theirs.  [default: by number of clips]",
+    help="small, large, features, full or paper, or a TOML file like theirs."
+    "  [default: by number of clips, and by what they are]",
 )
 @click.option("--recipe", hidden=True)
 @click.option(
@@ -46,7 +46,7 @@ _PATH = click.Path(path_type=Path)
 def command(
     table: Path,
     out: Path,
-    start: str,
+    start: str | None,
     config: str | None,
     recipe: str | None,
     pictures: Path | None,
@@ -59,7 +59,7 @@ def command(
     Lexicon, words, sentences, evaluator, and the figures on clips that are held out. Stop it at any
     time: the same command goes on where it was.
     """
-    from densevidcap.config import ModelConfig
+    from densevidcap.config import FEATURES, ModelConfig
     from densevidcap.data.table import read_table
     from densevidcap.model_folder import BUNDLED
     from densevidcap.train.model import MANIFEST, ModelTraining, choose_config, read_corpus
@@ -72,10 +72,12 @@ def command(
     refuse_input(out / RUN / MANIFEST, Inputs(files=[table]))
     corpus = read_corpus(table, videos, skip_missing)
     more = [] if pictures is None else [*read_table(pictures, None, skip_missing)]
-    config = config or choose_config(len(corpus.trained))
+    config = config or choose_config(corpus.trained)
+    settings = ModelConfig.read(config)
+    start = start or ("none" if settings.eyes.backbone == FEATURES else "bundled")
     initial = {"bundled": BUNDLED, "none": None}.get(start, Path(start))
     with keeping(lambda: GOING_ON):
-        training = ModelTraining(corpus, ModelConfig.read(config), out, initial, fail_fast, more)
+        training = ModelTraining(corpus, settings, out, initial, fail_fast, more)
     echo(
         f"{table}: {len(corpus.trained):,} clips to learn from, {len(corpus.held_out):,} held out"
         f"{', chosen by their ids' if corpus.chosen else ''}; config '{Path(config).stem}'"

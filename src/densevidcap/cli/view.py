@@ -61,7 +61,11 @@ def sample_strip(clip: Clip, console: Console) -> list[UInt8Array]:
     """As many pictures as fit side by side; none if the console shows no colours."""
     from densevidcap.data.sampling import Sampling
 
-    if not console.is_terminal or console.color_system not in ("256", "truecolor"):
+    if (
+        not clip.has_pictures
+        or not console.is_terminal
+        or console.color_system not in ("256", "truecolor")
+    ):
         return []
     # Rows come in pairs, and none in more than a square.
     height = 2 * max(1, round(WIDTH * min(1.0, clip.info.height / clip.info.width) / 2))
@@ -139,7 +143,8 @@ def _tell_silence(captions: DenseCaptions, span: tuple[float, float]) -> str:
 
 
 def _head(captions: DenseCaptions) -> Text:
-    about = f"{captions.duration:.1f} s, {captions.width} × {captions.height}"
+    size = f"{captions.width} × {captions.height}" if captions.width else "features"
+    about = f"{captions.duration:.1f} s, {size}"
     return Text.assemble((Path(captions.source).name, "bold"), "  ", (about, "dim"))
 
 

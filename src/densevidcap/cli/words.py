@@ -67,6 +67,8 @@ def command(
     from densevidcap.viz.responses import ResponseMap
 
     clip = open_clip(source)
+    if wanted:
+        clip.require_pictures("drawing")
     with Console(stderr=True).status("Looking at the clip"):
         folder = find_model(model, "words")
         fcn, config = LexicalFCN.load(folder), read_model_config(folder)
@@ -77,7 +79,7 @@ def command(
         drawings = [_name_drawings(start, fcn.lexicon.entries[place].word) for place in places]
         planned = [path for pair in drawings for path in pair]
         check_outputs(planned, Inputs([source], [model]), overwrite)
-        sampled = clip.sample(Sampling.of(config.frames), fcn.encoder.size)
+        sampled = clip.sample(Sampling.of(config.frames), fcn.encoder.form)
         seen = fcn.read(sampled)
     if wanted:
         words = [show_word(seen, fcn.lexicon, place) for place in places]

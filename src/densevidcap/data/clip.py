@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import SEEK_END
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,14 @@ from densevidcap.data.limits import Limits, read_limits
 from densevidcap.data.sampling import DEFAULT_SAMPLING, Sampling, end_of
 from densevidcap.errors import ClipError
 from densevidcap.intake import check_plain
-from densevidcap.types import FloatArray, Frames, SourceFrame, TimeArray, UInt8Array
+from densevidcap.types import (
+    FloatArray,
+    Frames,
+    MapShape,
+    SourceFrame,
+    TimeArray,
+    UInt8Array,
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ DEFAULT_SIZE: Size = (320, 320)
 """The paper resizes both dimensions to 320, whatever the frame's shape."""
 
 PICTURES_PER_SECOND = 1.0
-"""Assumed of folders and shards, which do not tell: a picture's time is then its index."""
+"""Assumed of folders, shards and features, which do not tell: a frame's time is its index."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class ClipInfo:
     """What a clip is, measured from its frames: headers are often wrong or silent."""
 
     width: int
-    """As displayed, after rotation."""
+    """As displayed, after rotation; 0 where there are no pictures."""
     height: int
     duration: float | None
     """Seconds; None for a single frame, which has no length."""
@@ -115,6 +122,8 @@ class Clip(ABC):
 
     name: str
     """For messages: what the user called the clip."""
+    has_pictures: ClassVar[bool] = True
+    """False where others extracted features, and those alone are there."""
 
     @property
     @abstractmethod
@@ -136,11 +145,32 @@ class Clip(ABC):
         fewer frames than chosen may come.
         """
 
+    def look(self, chosen: Sequence[int], form: Size | MapShape) -> Frames | None:
+        """The frames of these ascending indices in the form that eyes take; None if there are none.
+
+        That is pictures of a size, or maps of features, where the clip has them in their place.
+        """
+        if isinstance(form, MapShape):
+            raise ClipError(
+                f"{self.name}: has pictures, but the model sees features alone, {form} of a frame;"
+                " name the .npy or .h5 of the clip's features (docs/data.md)"
+            )
+        return gather(self.pick(chosen, form))
+
+    def require_pictures(self, purpose: str) -> None:
+        """Raise a ClipError if there are none; `purpose` is what needs them, as in "drawing"."""
+        if not self.has_pictures:
+            raise ClipError(
+                f"{self.name}: holds features and no pictures; {purpose} needs the video"
+            )
+
     def sound(self, rate: int = 16_000) -> FloatArray | None:  # noqa: ARG002
         """(samples,) mono from the first frame's time on; None if there is nothing to hear."""
         return None
 
-    def sample(self, sampling: Sampling = DEFAULT_SAMPLING, size: Size = DEFAULT_SIZE) -> Frames:
+    def sample(
+        self, sampling: Sampling = DEFAULT_SAMPLING, size: Size | MapShape = DEFAULT_SIZE
+    ) -> Frames:
         """Choose frames and read them.
 
         A clip with fewer frames than asked for gives each of them once: T is at most
@@ -153,7 +183,7 @@ class Clip(ABC):
             chosen = sampling.choose(times, find_shots(self))
         else:
             chosen = sampling.choose(times)
-        frames = gather(self.pick(chosen.tolist(), size))
+        frames = self.look(chosen.tolist(), size)
         if frames is None:
             raise ClipError(f"{self.name}: no frame can be decoded; is the file complete?")
         return frames
@@ -165,9 +195,10 @@ def open_clip(
     frame_rate: float = PICTURES_PER_SECOND,
     limits: Limits | None = None,
 ) -> Clip:
-    """The clip at `source`: a video, GIF, image, folder of frames, or `shard.tar::member`.
+    """The clip at `source`: a video, GIF, image, folder of frames, `shard.tar::member`, or features
+    in place of pictures, `clip.npy` or `features.h5::key`.
 
-    `frame_rate` times the pictures of folders and shards, which carry no times themselves.
+    `frame_rate` times the frames of folders, shards and features, which carry no times themselves.
     Without `limits`, those of the environment hold.
     """
     try:
@@ -178,9 +209,11 @@ def open_clip(
 
 def _find_reader(source: str | Path, frame_rate: float, limits: Limits) -> Clip:
     # The readers import decoders that take a while to load, and build on this module.
-    from densevidcap.data import pictures, shards
+    from densevidcap.data import feature_files, pictures, shards
 
     path = Path(source)
+    if (features := feature_files.find_file(path)) is not None:
+        return feature_files.FeatureClip(str(source), *features, frame_rate, limits)
     if path.is_dir():
         return pictures.open_folder(path, frame_rate, limits)
     if path.is_file():

@@ -27,6 +27,8 @@ class Limits:
     """Seconds."""
     max_image_bytes: int = 256 * 2**20
     """Of one encoded image."""
+    max_feature_bytes: int = 2**30
+    """Of one clip's features, at four bytes a number."""
     max_sound_bytes: int = 2**30
     """Of all decoded sound: four and a half hours at 16 kHz."""
     max_unzipped_bytes: int = 2**30

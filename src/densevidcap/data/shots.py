@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from densevidcap.config import FramesConfig
-from densevidcap.data.clip import Clip, Size, gather
+from densevidcap.data.clip import Clip, Size
 from densevidcap.data.sampling import Sampling, Shot, end_of
-from densevidcap.types import Frames, TimeArray, UInt8Array
+from densevidcap.types import Frames, MapShape, TimeArray, UInt8Array
 
 THUMBNAIL = (48, 48)
 """Pixels (width, height): enough to tell shots apart, too few to see noise."""
@@ -80,8 +80,15 @@ def _stand_out(changes: Changes) -> npt.NDArray[np.bool_]:
 
 
 def cut(clip: Clip, config: FramesConfig) -> list[Shot]:
-    """(start, end) of each segment, without gaps: the clip's shots, or all of it."""
+    """(start, end) of each segment, without gaps: the clip's shots, or all of it.
+
+    Features without pictures are one segment: they show no cuts, and how long they last is a guess.
+    """
     end = end_of(clip.times())
+    if not clip.has_pictures:
+        if config.per_shot == "always":
+            clip.require_pictures("finding shots")
+        return [(0.0, end)]
     if config.per_shot == "never" or (config.per_shot == "long" and end <= config.longest):
         return [(0.0, end)]
     return [part for shot in find_shots(clip) for part in _divide(shot, config.longest)]
@@ -93,7 +100,9 @@ def _divide(shot: Shot, longest: float) -> list[Shot]:
     return list(pairwise(np.linspace(start, end, parts + 1).tolist()))
 
 
-def sample_segment(clip: Clip, span: Shot, config: FramesConfig, size: Size) -> Frames | None:
+def sample_segment(
+    clip: Clip, span: Shot, config: FramesConfig, form: Size | MapShape
+) -> Frames | None:
     """Frames of a segment; None if it has none that can be decoded."""
     times = clip.times()
     first, last = np.searchsorted(times, span).tolist()
@@ -104,5 +113,6 @@ def sample_segment(clip: Clip, span: Shot, config: FramesConfig, size: Size) -> 
         shots = [(max(start, span[0]), end) for start, end in find_shots(clip) if end > span[0]]
         shots = [(start, min(end, span[1])) for start, end in shots if start < span[1]]
     chosen = first + Sampling.of(config).choose(times[first:last], shots)
+    frames = clip.look(chosen.tolist(), form)
     # In place of a damaged frame comes the next intact one, maybe that of another segment.
-    return gather(each for each in clip.pick(chosen.tolist(), size) if each.seconds < span[1])
+    return frames and frames.before(span[1])

@@ -22,21 +22,25 @@ COLUMNS = {
 
 
 def read_table(
-    path: Path, folder: Path | None = None, skip_missing: bool = False
+    path: Path, folder: Path | None = None, skip_missing: bool = False, by_id: bool = False
 ) -> Iterator[ClipRecord]:
     """The clips of a table, in the order of their first rows.
 
     Paths in the table are relative to `folder`, or else to the table's own.
     Without an id column the file's name is the id; without a split, all train.
+    With `by_id`, files are found elsewhere by ids, and the records have no sources.
     """
     clips: dict[str, ClipRecord] = {}
     for number, row in _read_rows(path):
         try:
-            here = _parse(row, folder or path.parent)
+            here = _parse(row, folder or path.parent, by_id)
             clip = _merge(clips[here.id], here) if here.id in clips else here
         except ValueError as error:
             raise CorpusError(f"{path}:{number}: {error}") from error
         clips[clip.id] = clip
+    if by_id:
+        yield from clips.values()
+        return
 
     missing = [str(clip.source) for clip in clips.values() if not _is_there(str(clip.source))]
     if missing and not skip_missing:
@@ -53,11 +57,12 @@ def _is_there(source: str) -> bool:
     return Path(source).exists() or Path(source.rpartition("::")[0]).is_file()
 
 
-def _parse(row: Mapping[str, Any], folder: Path) -> ClipRecord:
-    source = folder / _cell(row, "source")
+def _parse(row: Mapping[str, Any], folder: Path, by_id: bool) -> ClipRecord:
+    known = _cell(row, "id", default="")
+    source = folder / _cell(row, "source", default="" if by_id and known else None)
     return ClipRecord(
-        id=_cell(row, "id", default=source.stem),
-        source=str(source),
+        id=known or Path(source.name.rpartition("::")[2]).stem,
+        source=None if by_id else str(source),
         captions=_captions(row),
         category=_cell(row, "category", default="") or None,
         split=_cell(row, "split", default="train"),

@@ -67,6 +67,13 @@ def find_format(path: Path) -> str:
     return max(fitting, key=lambda kind: len(ENDINGS[kind]))
 
 
+def check_pictures(clip: Clip, kind: str) -> None:
+    """Refuse a format of pictures, or of places in them, for a clip that has none."""
+    if FORMATS[kind].needs != "captions":
+        plain = ", ".join(name for name, each in FORMATS.items() if each.needs == "captions")
+        clip.require_pictures(f"{kind} (unlike {plain})")
+
+
 def save(
     captions: DenseCaptions,
     path: Path,
@@ -95,6 +102,7 @@ def save(
         _write(path, writer(captions), overwrite)
         return
     clip = clip or open_clip(captions.source)
+    check_pictures(clip, kind)
     if found.needs == "times":
         _write(path, writer(captions, clip), overwrite)
     else:

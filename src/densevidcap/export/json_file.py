@@ -71,11 +71,14 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
             f"version {version!s:.40} of the format, but this reads those up to {VERSION};"
             " update densevidcap or caption the clip again"
         )
+    width, height = (_whole(content[name]) for name in ("width", "height"))
+    if width or height:  # of features without pictures both are 0
+        _positive(min(width, height))
     return DenseCaptions(
         source=_text(content["source"]),
         duration=_positive(_number(content["duration"])),
-        width=_positive(_whole(content["width"])),
-        height=_positive(_whole(content["height"])),
+        width=width,
+        height=height,
         captions=tuple(_caption_from_dict(each, version) for each in content["captions"]),
         model=_text(content["model"]["name"]),
         model_version=_text(content["model"]["version"]),

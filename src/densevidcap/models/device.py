@@ -29,7 +29,8 @@ def resolve_device(name: str) -> torch.device:
 
 def device_of(model: nn.Module) -> torch.device:
     """Where its parameters are."""
-    return next(model.parameters()).device
+    # Eyes for features that others extracted have no numbers of their own.
+    return next((each.device for each in model.parameters()), torch.device("cpu"))
 
 
 def widest_float(device: torch.device) -> torch.dtype:

@@ -34,7 +34,7 @@ Tensors = dict[str, Tensor]
 def leave_out_eyes(folder: Path, tensors: Mapping[str, Tensor]) -> tuple[Tensors, dict[str, Any]]:
     """What a Lexical-FCN has to store in that folder, and what its card says of the rest."""
     own = {name: tensor for name, tensor in tensors.items() if name.startswith(EYES)}
-    for words in _list_installed():
+    for words in _list_installed() if own else ():
         if words.resolve() == folder.resolve():
             continue
         known = _read_eyes(words)

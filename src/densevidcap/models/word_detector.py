@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from densevidcap.config import EyesConfig, WordsConfig
+from densevidcap.data.clip import Size
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.text import match_words
 from densevidcap.errors import ModelError
@@ -28,9 +29,10 @@ from densevidcap.types import (
     FrameGrid,
     Frames,
     Grid,
+    ImageArray,
+    MapShape,
     SourceFrameArray,
     TimeArray,
-    UInt8Array,
     WordMaps,
 )
 
@@ -38,7 +40,10 @@ Array = TypeVar("Array", Tensor, FloatArray)
 
 
 class RegionEncoder(nn.Module):
-    """Frames (B, 3, H, W) with values 0 to 255 to region features (B, R, D)."""
+    """Frames (B, 3, H, W) with values 0 to 255 to region features (B, R, D).
+
+    Where others extracted features, frames are maps of them (B, D, rows, columns).
+    """
 
     def __init__(self, config: EyesConfig) -> None:
         super().__init__()
@@ -48,7 +53,7 @@ class RegionEncoder(nn.Module):
 
     @property
     def channels(self) -> int:
-        return self.backbone.channels
+        return self.backbone.count_channels(self.config)
 
     @property
     def frame_channels(self) -> int:
@@ -56,8 +61,18 @@ class RegionEncoder(nn.Module):
         return self.channels if self.backbone.has_frame_vector else 0
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Pixels that frames are resized to."""
+    def form(self) -> Size | MapShape:
+        """What a clip's frames must be: pictures of a size, or maps of features."""
+        return self.backbone.read_shape(self.config) or self.size
+
+    @property
+    def size(self) -> Size:
+        """Pixels that frames are resized to; a ModelError if it looks at none."""
+        if shape := self.backbone.read_shape(self.config):
+            raise ModelError(
+                f"the model sees features that others extracted, {shape} of a frame;"
+                " this needs one that sees pictures"
+            )
         return self.config.size, self.config.size
 
     def forward(self, frames: Tensor) -> Tensor:
@@ -127,14 +142,14 @@ class FastEncoder:
         self._encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     @torch.inference_mode()
-    def observe(self, images: UInt8Array) -> tuple[FloatArray, FloatArray]:
-        """(T, H, W, 3) RGB to what the encoder observes, and its patches."""
+    def observe(self, images: ImageArray) -> tuple[FloatArray, FloatArray]:
+        """(T, H, W, 3) RGB, or maps of features, to what the encoder observes, and its patches."""
         parts = [self._encoder.observe(frames) for frames in self._batches(images)]
         observed, patches = (torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True))
         return observed, patches
 
     @torch.inference_mode()
-    def begin(self, images: UInt8Array, stage: int) -> FloatArray:
+    def begin(self, images: ImageArray, stage: int) -> FloatArray:
         """(T, H, W, 3) RGB to the cells (T, cells, C) of what goes into a stage."""
         backbone = self._encoder.backbone
         parts = [
@@ -142,7 +157,7 @@ class FastEncoder:
         ]
         return np.asarray(torch.cat(parts).cpu().numpy())
 
-    def _batches(self, images: UInt8Array) -> Iterator[Tensor]:
+    def _batches(self, images: ImageArray) -> Iterator[Tensor]:
         for start in range(0, len(images), BATCH):
             batch = torch.from_numpy(np.ascontiguousarray(images[start : start + BATCH]))
             # An (N, H, W, 3) array seen as (N, 3, H, W) is channels-last already.
@@ -220,7 +235,7 @@ class LexicalFCN(nn.Module):
         return logits
 
     def read(self, frames: Frames) -> FrameGrid:
-        """Every region's features and word probabilities, for frames at the encoder's size."""
+        """Every region's features and word probabilities, for frames of the encoder's form."""
         if self._fast is None or self._fast.device != device_of(self):
             self._fast = FastEncoder(self.encoder)
         observed, patches = self._fast.observe(frames.images)

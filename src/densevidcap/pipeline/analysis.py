@@ -146,7 +146,7 @@ class Analysis:
     duration: float
     """Seconds."""
     width: int
-    """Pixels, as displayed."""
+    """Pixels, as displayed; 0 where features are all there is."""
     height: int
     model: str
     model_version: str

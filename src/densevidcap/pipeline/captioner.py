@@ -199,7 +199,7 @@ class DenseCaptioner:
                 report(step, (number + done) / len(spans))
 
             begin("frames")
-            frames = sample_segment(clip, span, config.frames, self.words.encoder.size)
+            frames = sample_segment(clip, span, config.frames, self.words.encoder.form)
             if frames is None:
                 continue
             begin("words")
@@ -223,7 +223,7 @@ class DenseCaptioner:
     def read_words(self, clip: Clip) -> FrameGrid:
         """What the Lexical-FCN sees in the frames of a whole clip."""
         frames = sample_segment(
-            clip, (0.0, end_of(clip.times())), self.config.frames, self.words.encoder.size
+            clip, (0.0, end_of(clip.times())), self.config.frames, self.words.encoder.form
         )
         if frames is None:
             raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")

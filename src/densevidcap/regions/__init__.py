@@ -2,7 +2,12 @@
 
 from densevidcap.regions.association import associate, match
 from densevidcap.regions.objectives import Objective
-from densevidcap.regions.search import check_regions, generate_sequences, pool_words
+from densevidcap.regions.search import (
+    check_regions,
+    count_sequences,
+    generate_sequences,
+    pool_words,
+)
 from densevidcap.regions.weights import CaptionedClip, WeightStep, learn_terms, learn_weights
 
 __all__ = [
@@ -11,6 +16,7 @@ __all__ = [
     "WeightStep",
     "associate",
     "check_regions",
+    "count_sequences",
     "generate_sequences",
     "learn_terms",
     "learn_weights",

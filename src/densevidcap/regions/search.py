@@ -21,7 +21,7 @@ from densevidcap.regions.objectives import (
     Subset,
     check_terms,
 )
-from densevidcap.types import FloatArray, FrameGrid, RegionSequence, list_source_frames
+from densevidcap.types import FloatArray, FrameGrid, Grid, RegionSequence, list_source_frames
 
 Search = Callable[[Objective], Subset]
 Cost = Literal["uniform", "benefit"]
@@ -139,6 +139,11 @@ def check_regions(config: RegionsConfig) -> None:
         )
 
 
+def count_sequences(config: RegionsConfig, grid: Grid) -> int:
+    """K: where a frame is one region, there is but one sequence to find."""
+    return config.k if len(grid) > 1 else 1
+
+
 def generate_sequences(
     clip: FrameGrid,
     config: RegionsConfig | None = None,
@@ -146,14 +151,17 @@ def generate_sequences(
 ) -> list[RegionSequence]:
     """The K region-sequences of a clip, through all of its frames (section 3.2).
 
-    `words` makes a sentence's words alone count as information: the oracle's sequences.
+    `words` makes a sentence's words alone count as information: the oracle's sequences. Where a
+    frame is one region, there is one sequence, and nothing to search.
     """
     config = config or RegionsConfig()
     check_regions(config)
+    if len(clip.grid) == 1:
+        return [_lead_through(clip, (0,) * len(clip.times))]
     search = SEARCHES[config.search]
     objective = Objective(clip, config, words)
     sequences = []
-    for _ in range(config.k):
+    for _ in range(count_sequences(config, clip.grid)):
         subset = search(objective)
         sequences.append(_through_time(subset, clip))
         objective = objective.beside(subset)
@@ -167,6 +175,10 @@ def pool_words(sequences: Iterable[RegionSequence], clip: FrameGrid) -> FloatArr
 
 def _through_time(subset: Subset, clip: FrameGrid) -> RegionSequence:
     _, regions = zip(*sorted(subset.sites), strict=True)
+    return _lead_through(clip, regions)
+
+
+def _lead_through(clip: FrameGrid, regions: tuple[int, ...]) -> RegionSequence:
     source_frames = list_source_frames(clip.source_frames)
     return RegionSequence(clip.grid, regions, tuple(clip.times.tolist()), source_frames)
 

@@ -24,6 +24,7 @@ import torch
 
 from densevidcap.data.clip import open_clip
 from densevidcap.data.failures import naming
+from densevidcap.data.feature_files import FeatureClip, is_features
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling, end_of
 from densevidcap.errors import ClipError, CorpusError
@@ -160,7 +161,10 @@ def _extend(path: Path, start: int, content: bytes) -> None:
 
 
 def describe_origin(source: str | None) -> str | None:
-    """A source's name and size, which stay when a corpus is moved; None if it is not there."""
+    """A source's name and size, which stay when a corpus is moved; None if it is not there.
+
+    Those of a clip's features tell nothing of the network that made them: its first frame does.
+    """
     if source is None:
         return None
     path = Path(source)
@@ -168,15 +172,22 @@ def describe_origin(source: str | None) -> str | None:
         if path.is_dir():
             return f"{path.name} ({len(list(path.iterdir())):,} files)"
         file = path if path.is_file() else Path(source.rpartition("::")[0])
-        return f"{path.name} ({file.stat().st_size:,} bytes)" if file.is_file() else None
-    except OSError:
+        if not file.is_file():
+            return None
+        size = f"{file.stat().st_size:,} bytes"
+        if is_features(source) and isinstance(clip := open_clip(source), FeatureClip):
+            size += f", {clip.fingerprint()}"
+        return f"{path.name} ({size})"
+    except (OSError, ClipError):
         return None
 
 
 def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:
     """A name that changes with anything the features depend on, and with nothing else."""
     digest = hashlib.sha256()
-    digest.update(json.dumps([asdict(encoder.config), asdict(sampling), stage]).encode())
+    # What is 0 belongs to eyes of another kind.
+    eyes = {name: value for name, value in asdict(encoder.config).items() if value != 0}
+    digest.update(json.dumps([eyes, asdict(sampling), stage]).encode())
     later = [] if stage is None else encoder.backbone.names_from(stage)
     unused = {f"backbone.{name}" for name in later}
     for name, tensor in encoder.state_dict().items():
@@ -209,7 +220,7 @@ def cache_features(
     def read(record: ClipRecord) -> Frames:
         if record.source is None:
             raise ClipError(f"{record.id}: its manifest line names no source")
-        return open_clip(record.source).sample(sampling, encoder.size)
+        return open_clip(record.source).sample(sampling, encoder.form)
 
     with cache.open_for(records), ThreadPoolExecutor(1) as reader:
         missing = []

@@ -15,6 +15,7 @@ import numpy as np
 
 from densevidcap import __version__
 from densevidcap.config import ModelConfig
+from densevidcap.data.feature_files import is_features
 from densevidcap.data.lexicon import build_lexicon, tag_sentences
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, write_manifest
@@ -54,9 +55,11 @@ LEAST = 3
 """Clips: two to learn from, since the evaluator tells clips apart, and one to measure on."""
 
 
-def choose_config(clips: int) -> str:
-    """The config of the package that suits a corpus of so many clips."""
-    return "small" if clips < SMALL else "large"
+def choose_config(records: Sequence[ClipRecord]) -> str:
+    """The config of the package that suits a corpus of these clips to learn from."""
+    if records and all(is_features(record.source) for record in records):
+        return "features"
+    return "small" if len(records) < SMALL else "large"
 
 
 @dataclass(frozen=True)

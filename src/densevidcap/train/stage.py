@@ -197,6 +197,8 @@ class ViewStage(TrainingStage):
         check_regions(self.config.regions)
         check_streams(self.config.streams)
         self.words = LexicalFCN.load(self.inputs["words"].parent)
+        # What it builds on is what the card has to tell.
+        self.config = replace(self.config, eyes=self.words.encoder.config)
 
     def list_settings(self) -> dict[str, Any]:
         sections = ("regions", "association", "streams")
@@ -218,7 +220,10 @@ class ViewStage(TrainingStage):
         """If the config says so: what is found replaces its terms, here and in the card (Eq. 9)."""
         regions = self.config.regions
         self.weight_steps: list[WeightStep] = []
-        if regions.weights == "learned":
+        if len(self.words.encoder.grid) == 1:
+            # With one region a frame there is nothing to choose, so nothing to learn.
+            self.config = replace(self.config, regions=replace(regions, weights="fixed"))
+        elif regions.weights == "learned":
             progress.count("learning the weights of regions")
             regions, self.weight_steps = learn_regions(
                 self.cache, self.words, features, self.trained, regions

@@ -31,6 +31,7 @@ from densevidcap.regions import (
     CaptionedClip,
     WeightStep,
     associate,
+    count_sequences,
     generate_sequences,
     learn_terms,
     match,
@@ -195,7 +196,8 @@ def _make(
     advance: Callable[[], None],
 ) -> dict[str, npt.NDArray[np.generic]]:
     longest = max(len(cache.rows(record.id)) for record in records)
-    count, k, words = len(records), regions.k, min(lexicon_size, len(model.lexicon))
+    count, words = len(records), min(lexicon_size, len(model.lexicon))
+    k = count_sequences(regions, model.encoder.grid)
     paths = np.zeros((count, k, longest), np.int16)
     sequence_words = np.zeros((count, k, words), np.float16)
     clip_words = np.zeros((count, words), np.float16)

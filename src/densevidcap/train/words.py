@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from densevidcap.config import ModelConfig, WordTrainingConfig
+from densevidcap.config import FEATURES, EyesConfig, ModelConfig, WordTrainingConfig
+from densevidcap.data.feature_files import Census, take_census
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import CorpusError, ModelError
@@ -229,6 +230,9 @@ class WordStage(TrainingStage):
     def open(self) -> None:
         torch.manual_seed(self.options.seed)
         lexicon = Lexicon.load(self.inputs["lexicon"])
+        if self.config.eyes.backbone == FEATURES:
+            eyes = fit_eyes(self.config.eyes, self.trained, self.inputs["manifest"])
+            self.config = replace(self.config, eyes=eyes)
         self.model = LexicalFCN(lexicon, self.config.eyes, self.config.words)
         self.origin = start_encoder(self.model, self._initial or self.options.weights)
 
@@ -244,6 +248,25 @@ class WordStage(TrainingStage):
 
     def save(self, card: dict[str, Any]) -> None:
         self.model.save(self.out, {**card, "started_from": self.origin}, self.half)
+
+
+def fit_eyes(eyes: EyesConfig, records: Sequence[ClipRecord], manifest: Path) -> EyesConfig:
+    """Eyes for features as most of these clips have them, unless their sizes are given.
+
+    Clips whose headers cannot be read do not count here: reading them says what is wrong.
+    """
+    if eyes.features:
+        return eyes
+    census = Census()
+    for _ in take_census(records, census, skip_faults=True):
+        pass
+    if census.usual is None:
+        raise CorpusError(
+            f"{manifest}: no clip of split 'train' has features that can be read, which is all that"
+            " eyes of the backbone 'features' see; name .npy files or features.h5::KEY as sources,"
+            " or take another config"
+        )
+    return replace(eyes, **asdict(census.usual))
 
 
 def list_rounds(
@@ -270,16 +293,23 @@ def start_encoder(model: LexicalFCN, weights: Path | str) -> dict[str, str]:
     They are those of a Lexical-FCN's folder, of a file, or by the name "imagenet".
     """
     backbone = model.encoder.backbone
+    if not isinstance(weights, Path) and not backbone.state_dict():
+        return {"weights": "none", "licence": "not stated"}
     if weights == "imagenet":
         package, lacking = load_imagenet(backbone)
         origin = {"weights": package.distribution, "licence": package.licence}
         return origin | _tell_lacking(lacking)
     path = Path(weights)
     if path.is_dir():
-        known = LexicalFCN.load(path).encoder.backbone
-        if known.name != backbone.name:
-            raise ModelError(f"{path}: its backbone is {known.name}, not {backbone.name}")
-        backbone.load_state_dict(known.state_dict())
+        known = LexicalFCN.load(path).encoder
+        if known.backbone.name != backbone.name:
+            raise ModelError(f"{path}: its backbone is {known.backbone.name}, not {backbone.name}")
+        if known.channels != model.encoder.channels:
+            raise ModelError(
+                f"{path}: its eyes see {known.form} of a frame, not {model.encoder.form};"
+                " start from a model of the same features, or from none"
+            )
+        backbone.load_state_dict(known.backbone.state_dict())
         return describe_start(path)
     lacking = load_weights(backbone, read_weights(path), str(path))
     origin = {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}

@@ -16,6 +16,7 @@ BACKBONES: dict[str, str] = {
     "vgg16": "densevidcap.models.backbones.vgg:VGG16",
     "dinov2-s14": "densevidcap.models.backbones.dinov2:DINOv2",
     "dinov2-b14": "densevidcap.models.backbones.dinov2:DINOv2",
+    "features": "densevidcap.models.backbones.features:GivenFeatures",
 }
 """Name to module and class, which is made from the name. A new backbone is a file and a line."""
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from densevidcap.config import EyesConfig
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones.weights import WeightPackage
-from densevidcap.types import Grid
+from densevidcap.types import Grid, MapShape
 
 IMAGENET_MEAN = (123.675, 116.28, 103.53)
 IMAGENET_DEVIATION = (58.395, 57.12, 57.375)
@@ -98,6 +98,14 @@ class Backbone(nn.Module, ABC):
         used = [name for later in self.stages()[stage:] for name in later.modules]
         prefixes = tuple(f"{name}." for name in used)
         return [n for n in self.state_dict() if n in used or n.startswith(prefixes)]
+
+    def count_channels(self, eyes: EyesConfig) -> int:  # noqa: ARG002
+        """D of these eyes."""
+        return self.channels
+
+    def read_shape(self, eyes: EyesConfig) -> MapShape | None:  # noqa: ARG002
+        """What a frame must be, where these eyes see features that others extracted; else None."""
+        return None
 
     def tokens(self, frames: Tensor) -> Tensor:
         """(B, rows, columns, D)"""

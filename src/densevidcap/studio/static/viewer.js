@@ -41,7 +41,7 @@ export class Viewer {
   open(id, footage, result) {
     this.#id = id;
     const { width, height } = result.captions;
-    byId("screen").style.setProperty("--ratio", width / height);
+    byId("screen").style.setProperty("--ratio", width / height || 16 / 9);
     if (footage === null) this.#video.removeAttribute("src");
     else this.#video.src = footage;
     this.show(result);
