@@ -35,6 +35,7 @@ from densevidcap.model_folder import (
     write_model_card,
 )
 from densevidcap.models.shown_words import score_clip
+from densevidcap.models.streams import check_extracted, check_streams
 from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
 from densevidcap.pipeline.confidence import Judged, Known, Trust, gauge, judge
 from densevidcap.progress import Progress
@@ -338,6 +339,8 @@ class ModelTraining:
         A clip that cannot be read is left out, or with `fail_fast` ends the training. Words are
         also learned from `pictures`, or clips, that sentences are not learned from.
         """
+        check_streams(config.streams)
+        check_extracted(config.streams.names)
         self.corpus, self.config, self.out, self._fail_fast = corpus, config, out, fail_fast
         self._pictures = _choose_pictures(pictures, corpus)
         self._run = out / RUN
