@@ -26,8 +26,11 @@ from densevidcap.types import FloatArray, TimeArray
 
 WORDS = 256
 ROUNDS = 20
+SHARED = 4
+"""Words that a look is shared by: the last of them has 1/e of the nearest one's share, on average.
+In so many dimensions all distances are alike, and their own size would share it among all."""
 MOST_CLIPS = 300
-MOST_LOOKS = 400
+MOST_LOOKS = 200
 """Of each clip that the words are learned from: a corpus has millions, and more change little."""
 FILE = "audio_words.safetensors"
 _PIECE = 4_000
@@ -45,7 +48,7 @@ class Codebook:
     centres: FloatArray
     """(W, D), scaled."""
     spread: FloatArray
-    """(): the mean squared distance of a look to its nearest centre."""
+    """(1,): how much more squared distance leaves a word 1/e of the nearest one's share."""
 
     def count(self, looks: FloatArray) -> FloatArray:
         """(W,), of sum one: the share of the looks (N, D) that each word has.
@@ -74,8 +77,9 @@ class Codebook:
             counts = np.bincount(owners, minlength=words)[:, None]
             centres = np.where(counts > 0, sums / np.maximum(counts, 1), centres)
             centres = centres.astype(np.float32)
-        spread = max(float(_measure(scaled, centres).min(axis=1).mean()), 1e-3)
-        return cls(mean, deviation, centres, np.array(spread, np.float32))
+        nearest = np.sort(_measure(scaled, centres), axis=1)[:, :SHARED]
+        spread = max(float((nearest[:, -1] - nearest[:, 0]).mean()), 1e-3)
+        return cls(mean, deviation, centres, np.array([spread], np.float32))
 
     def save(self, path: Path) -> None:
         with replacing(path) as temporary:
@@ -86,7 +90,7 @@ class Codebook:
         try:
             book = cls(**load_file(path))
             sizes = book.mean.shape, book.deviation.shape, book.centres.shape, book.spread.shape
-            if sizes != ((_D,), (_D,), (WORDS, _D), ()) or not book.is_finite():
+            if sizes != ((_D,), (_D,), (WORDS, _D), (1,)) or not book.is_finite():
                 raise ValueError
         except (OSError, SafetensorError, TypeError, ValueError):
             raise ModelError(f"{path}: no words of sound; copy the whole model folder") from None

