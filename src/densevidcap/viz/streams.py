@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -10,11 +12,13 @@ from PIL import Image, ImageDraw
 from densevidcap.data.clip import Clip, Size
 from densevidcap.data.sampling import end_of
 from densevidcap.data.spectrum import FLOOR, measure_bands
-from densevidcap.models.extractors.telling import Moment
 from densevidcap.types import FloatArray
 from densevidcap.viz.canvas import fit, letter
 from densevidcap.viz.colours import FAINT, INK, PAPER, colour_of
 from densevidcap.viz.responses import colour
+
+if TYPE_CHECKING:
+    from densevidcap.models.extractors.telling import Moment
 
 WIDTH = 1440
 _MARGIN = 12
@@ -69,7 +73,7 @@ def draw_streams(
 
 
 def _draw_title(clip: Clip, duration: float) -> Image.Image:
-    return _draw_line(f"{clip.name}  {duration:.1f} s", 17)
+    return _draw_line(f"{Path(clip.name).name}  {duration:.1f} s", 17)
 
 
 def _draw_line(text: str, size: float = 14) -> Image.Image:
