@@ -50,8 +50,8 @@ class Stream(ABC):
     """Whether it tells of the whole clip, and not of the region-sequence: a region's voice goes
     without."""
     of_corpus: bool = False
-    """Whether it has a place for each word of a lexicon, or each category: another corpus has
-    others."""
+    """Whether it has a place for each word of a lexicon, each category, or the like: another corpus
+    has others."""
 
     @abstractmethod
     def width(self, sizes: StreamSizes) -> int:

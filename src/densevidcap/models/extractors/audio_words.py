@@ -139,6 +139,7 @@ class AudioWordStream(ExtractedStream):
 
     name = "audio_words"
     level: Level = "clip"
+    of_corpus = True
     features = WORDS
 
     def __init__(self, codebook: Codebook | None = None) -> None:

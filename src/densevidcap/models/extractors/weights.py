@@ -105,17 +105,19 @@ def _read_member(archive: Path, part: str) -> bytes | None:
     try:
         with tarfile.open(archive, "r:gz") as tar:
             for member in tar:
+                if member.offset_data + member.size > MOST_BYTES:
+                    break
                 # Its first folder is named after package and version.
                 if member.isfile() and member.name.partition("/")[2] == part:
                     file = tar.extractfile(member)
-                    return None if file is None else file.read(MOST_BYTES)
+                    return None if file is None else file.read()
     except (tarfile.TarError, EOFError, OSError) as error:
         raise ModelError(f"{archive}: not a source archive ({error}); download it again") from None
     return None
 
 
 MOST_BYTES = 2**28
-"""Of what is read from an archive."""
+"""Of an archive, unpacked: what lies beyond is not read."""
 
 
 class Extractor(nn.Module):
