@@ -243,9 +243,12 @@ class StreamsConfig:
     the whole clip. A captioner that always hears of the clip does not listen to its region."""
     lexicon_size: int = 1000
     """V: word probabilities of that many of the lexicon's most frequent words are inputs."""
+    snippets: int = 8
+    """Motion is read in at most so many snippets of consecutive frames of a clip or shot: most of
+    what such a stream costs. A frame has the motion of the snippet that is nearest to it."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "lexicon_size")
+        _at_least(self, 1, "lexicon_size", "snippets")
         _share(self, "region_voice", below_one=True)
         if not self.frame_level:
             raise ModelError("frame_level must name at least one stream")

@@ -7,12 +7,15 @@ from base64 import b64decode, b64encode
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from html.parser import HTMLParser
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote
 
 import av
+import numpy as np
 import pytest
 from hypothesis import given
+from PIL import Image
 from tests.data.made_clips import tone, write_folder, write_gif, write_video
 from tests.export.made_captions import make_caption, make_captions, texts
 
@@ -86,6 +89,31 @@ def test_sentences_stand_in_their_rank_with_evidence_and_times() -> None:
     assert PLAIN.texts["missing"] == ["without evidence: grass"] * 3
     times = [tags["data-time"] for _, tags in PLAIN.tags if tags.get("class") == "word"]
     assert times == ["0.5", "0.5", "2.5"]
+
+
+def test_what_is_heard_is_drawn_below_the_timeline(tmp_path: Path) -> None:
+    """A tone in the second half: bright there, dark before."""
+    loud = write_video(tmp_path / "loud.mp4", sounds=[tone(2.0)], sound_delay=2.0)
+    mute = write_video(tmp_path / "mute.mp4")
+    for clip in (loud, mute):
+        save(make_captions(clip), clip.with_suffix(".html"))
+    head, _, content = (
+        Page((tmp_path / "loud.html").read_text()).attribute("img", "src").partition(",")
+    )
+    assert head == "data:image/png;base64"
+    picture = np.asarray(Image.open(BytesIO(b64decode(content))).convert("L"), float)
+    before, after = np.array_split(picture.max(axis=0), 2)
+    assert after[100:-100].min() > before[:-100].max() + 50
+    assert "img" not in {tag for tag, _ in Page((tmp_path / "mute.html").read_text()).tags}
+
+
+def test_sound_that_is_too_long_leaves_the_page_without_its_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clip = write_video(tmp_path / "loud.mp4", sounds=[tone(2.0)])
+    monkeypatch.setenv("DENSEVIDCAP_MAX_SOUND_BYTES", "5000")
+    save(make_captions(clip), tmp_path / "loud.html")
+    assert "img" not in {tag for tag, _ in Page((tmp_path / "loud.html").read_text()).tags}
 
 
 def test_a_page_without_captions_is_a_page(tmp_path: Path) -> None:

@@ -15,7 +15,13 @@ from densevidcap.config import ModelConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.models.fusion import StreamProjection
-from densevidcap.models.streams import STREAMS, extract_streams, find_stream, make_streams
+from densevidcap.models.streams import (
+    STREAMS,
+    extract_streams,
+    find_stream,
+    list_extracted,
+    make_streams,
+)
 from densevidcap.models.views import look
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.progress import Silent
@@ -88,14 +94,15 @@ def test_they_are_extracted_once_and_a_clip_without_is_not_asked_again(
     model = make_model(make_lexicon(records))
     colours().lacking.add(str(records[1].source))
     features, _ = cache_features(records, model.encoder, tmp_path, SAMPLING)
+    streams = list_extracted(("regions", *NAMES))
     for _ in range(2):
-        caches = cache_streams(records, ("regions", *NAMES), features, tmp_path, SAMPLING)
+        caches = cache_streams(records, streams, features, tmp_path, SAMPLING)
     assert colours().asked == [record.source for record in records]
     assert caches.keys() == {*NAMES}
     for record in records:
         clip, times = open_clip(str(record.source)), features.times(record.id)
         cached = read_extracted(caches, record.id)
-        direct = extract_streams(NAMES, clip, times, (0.0, 99.0))
+        direct = extract_streams(streams, clip, times, (0.0, 99.0))
         assert cached.keys() == direct.keys()
         assert ("mean_colour" in cached) == (record is not records[1])
         for name, values in direct.items():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from densevidcap.config import StreamsConfig
 from densevidcap.data.clip import Clip
 from densevidcap.data.sampling import Shot
 from densevidcap.errors import ModelError
+from densevidcap.model_folder import read_card, read_model_config
 from densevidcap.models.fusion import Streams
 from densevidcap.models.views import Row
 from densevidcap.types import FloatArray, TimeArray
@@ -48,8 +50,8 @@ class Stream(ABC):
     """Whether it tells of the whole clip, and not of the region-sequence: a region's voice goes
     without."""
     of_corpus: bool = False
-    """Whether it has a place for each word of a lexicon, or each category: another corpus has
-    others."""
+    """Whether it has a place for each word of a lexicon, each category, or the like: another corpus
+    has others."""
 
     @abstractmethod
     def width(self, sizes: StreamSizes) -> int:
@@ -101,6 +103,32 @@ class ExtractedStream(Stream):
         """Changes with anything that its numbers depend on, such as its network's weights."""
         return self.name
 
+    def configure(self, config: StreamsConfig) -> ExtractedStream:  # noqa: ARG002
+        """The same by these settings."""
+        return self
+
+    def describe(self) -> dict[str, str]:
+        """For the card of a model that learned from it."""
+        return {"identity": self.identify()}
+
+    def check(self) -> None:
+        """Refuse work that cannot be done, for instance without weights, before it begins."""
+
+    def to(self, device: torch.device) -> None:
+        """Where its network is to run, if it has one."""
+
+    def fit(self, clips: Sequence[Clip]) -> ExtractedStream:  # noqa: ARG002
+        """The same with what it has to learn from the training clips, if there is anything."""
+        return self
+
+    def save(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002
+        """Write what it learned into a model folder; the names of the files."""
+        return ()
+
+    def load(self, folder: Path) -> ExtractedStream:  # noqa: ARG002
+        """The same with what it learned, as a model folder has it."""
+        return self
+
     def width(self, sizes: StreamSizes) -> int:  # noqa: ARG002
         return self.features
 
@@ -131,6 +159,11 @@ STREAMS: dict[str, Stream | str] = {
         "clip", "words", lambda row: np.sqrt(np.asarray(row.view.clip_words, np.float32))
     ),
     "category": SeenStream("clip", "categories", lambda row: row.view.category),
+    # Of the clip itself, for each frame: its motion. Of all of it: its sound.
+    "i3d": "densevidcap.models.extractors.i3d:I3DStream",
+    "c3d": "densevidcap.models.extractors.c3d:C3DStream",
+    "soundnet": "densevidcap.models.extractors.soundnet:SoundNetStream",
+    "audio_words": "densevidcap.models.extractors.audio_words:AudioWordStream",
 }
 """Name to a stream, or to the module and class of one. A new stream is a file and a line."""
 
@@ -160,6 +193,12 @@ def check_streams(config: StreamsConfig) -> None:
                 )
 
 
+def check_extracted(names: Iterable[str]) -> None:
+    """Refuse streams that cannot be read here, for instance for want of weights."""
+    for stream in list_extracted(names).values():
+        stream.check()
+
+
 def size_streams(
     config: StreamsConfig, sizes: StreamSizes
 ) -> tuple[dict[str, int], dict[str, int]]:
@@ -175,19 +214,45 @@ def size_streams(
     )
 
 
-def list_extracted(names: Iterable[str]) -> dict[str, ExtractedStream]:
-    """Those of the streams that are read from the clip itself."""
+def list_extracted(
+    names: Iterable[str], config: StreamsConfig | None = None
+) -> dict[str, ExtractedStream]:
+    """Those of the streams that are read from the clip itself, by these settings."""
+    settings = config or StreamsConfig()
     found = {name: find_stream(name) for name in names if name in STREAMS}
-    return {name: each for name, each in found.items() if isinstance(each, ExtractedStream)}
+    return {
+        name: each.configure(settings)
+        for name, each in found.items()
+        if isinstance(each, ExtractedStream)
+    }
+
+
+def load_streams(folder: Path, names: Iterable[str]) -> dict[str, ExtractedStream]:
+    """What the captioner in that folder reads from clips themselves, as it did in training."""
+    if not list_extracted(names):
+        return {}
+    learned = read_card(folder).get(EXTRACTED, {})
+    streams = list_extracted(names, read_model_config(folder).streams)
+    loaded = {name: stream.load(folder) for name, stream in streams.items()}
+    for name, stream in loaded.items():
+        known, own = learned.get(name, {}).get("identity"), stream.identify()
+        if known not in (None, own):
+            raise ModelError(
+                f"{folder}: its captioner learned from '{known}', and here is '{own}'; "
+                f"install those weights of '{name}', or train it again"
+            )
+    return loaded
+
+
+EXTRACTED = "extracted"
+"""In the card of a captioner: what its streams that are read from clips were made by."""
 
 
 def extract_streams(
-    names: Iterable[str], clip: Clip, times: TimeArray, span: Shot
+    streams: Mapping[str, ExtractedStream], clip: Clip, times: TimeArray, span: Shot
 ) -> dict[str, FloatArray]:
     """What a clip has of these streams, for `ClipView.extracted`."""
-    values = {
-        name: stream.extract(clip, times, span) for name, stream in list_extracted(names).items()
-    }
+    values = {name: stream.extract(clip, times, span) for name, stream in streams.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 

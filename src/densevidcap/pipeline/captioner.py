@@ -150,6 +150,8 @@ class DenseCaptioner:
         for network in networks:
             if network is not None:
                 network.to(device)
+        for stream in self.generator.extracted.values():
+            stream.to(device)
 
     def caption(
         self,
@@ -204,7 +206,7 @@ class DenseCaptioner:
                 continue
             begin("words")
             seen = self.words.read(frames)
-            extracted = extract_streams(self.generator.streams, clip, frames.times, span)
+            extracted = extract_streams(self.generator.extracted, clip, frames.times, span)
             segments.append(self.describe(seen, span, config, len(spans) == 1, begin, extracted))
         if not segments:
             raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -22,7 +22,7 @@ from densevidcap.models.captioner import CaptionModel
 from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.device import device_of
 from densevidcap.models.fusion import Streams
-from densevidcap.models.streams import make_streams
+from densevidcap.models.streams import ExtractedStream, load_streams, make_streams
 from densevidcap.models.views import ClipView, Row, look
 from densevidcap.pipeline.wording import breaks_off, is_absurd
 from densevidcap.regions.objectives import Float64Array
@@ -38,24 +38,24 @@ class CaptionGenerator:
         classifier: CategoryClassifier | None,
         meaning: LatentSpace,
         phrases: Phrases,
+        extracted: Mapping[str, ExtractedStream] | None = None,
     ) -> None:
+        """`extracted` are those of its streams that are read from clips themselves."""
         self.captioner, self.classifier = captioner, classifier
         self.meaning, self.phrases = meaning, phrases
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        """What sentences are made from, by name."""
-        return (*self.captioner.widths.frame_level, *self.captioner.widths.clip_level)
+        self.extracted = extracted or {}
 
     @classmethod
     def load(cls, folder: Path) -> CaptionGenerator:
         captioner = CaptionModel.load(folder)
-        takes_category = "category" in captioner.widths.clip_level
+        widths = captioner.widths
+        takes_category = "category" in widths.clip_level
         return cls(
             captioner,
             CategoryClassifier.load(folder / CATEGORY) if takes_category else None,
             LatentSpace.load(folder / MEANING),
             Phrases.load(folder / PHRASES),
+            load_streams(folder, (*widths.frame_level, *widths.clip_level)),
         )
 
     def categorise(self, view: ClipView, most: int) -> list[tuple[ClipView, float]]:

@@ -10,6 +10,7 @@ from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.errors import CorpusError
 from densevidcap.model_folder import read_model_config
+from densevidcap.models.streams import load_streams
 from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.progress import Progress
@@ -104,7 +105,7 @@ class Runner:
         """The measured clips as that captioner was taught to see them."""
         config, fcn = read_model_config(captioner), LexicalFCN.load(words)
         features = self._read(self.clips, fcn, config)
-        streams = config.streams.names
+        streams = load_streams(captioner, config.streams.names)
         views = open_views(
             config, self.paths.cache, fcn, features, self.clips, streams, self.progress
         )

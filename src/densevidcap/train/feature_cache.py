@@ -22,15 +22,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from densevidcap.data.clip import open_clip
+from densevidcap.data.clip import Clip, open_clip
 from densevidcap.data.failures import naming
 from densevidcap.data.feature_files import FeatureClip, is_features
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling, end_of
-from densevidcap.errors import ClipError, CorpusError
+from densevidcap.errors import ClipError, CorpusError, ModelError
 from densevidcap.files import hold, writing
-from densevidcap.models.streams import find_stream, list_extracted
+from densevidcap.models.streams import ExtractedStream, find_stream
 from densevidcap.models.word_detector import FastEncoder, RegionEncoder
+from densevidcap.progress import Progress
 from densevidcap.types import FloatArray, Frames, TimeArray
 
 DATA = "features.f16"
@@ -218,9 +219,7 @@ def cache_features(
     failures: dict[str, str] = {}
 
     def read(record: ClipRecord) -> Frames:
-        if record.source is None:
-            raise ClipError(f"{record.id}: its manifest line names no source")
-        return open_clip(record.source).sample(sampling, encoder.form)
+        return _open(record).sample(sampling, encoder.form)
 
     with cache.open_for(records), ThreadPoolExecutor(1) as reader:
         missing = []
@@ -251,20 +250,39 @@ def cache_features(
     return cache, failures
 
 
+def fit_streams(
+    records: Sequence[ClipRecord], streams: Mapping[str, ExtractedStream], folder: Path
+) -> dict[str, ExtractedStream]:
+    """The streams with what they learn from these clips, which is kept in the folder."""
+    clips = [[record.id, describe_origin(record.source)] for record in records]
+    digest = hashlib.sha256(json.dumps(clips).encode()).hexdigest()[:12]
+    fitted = {}
+    for name, stream in streams.items():
+        place = folder / f"{name}-learned-{digest}"
+        try:
+            fitted[name] = stream.load(place)
+        except ModelError:
+            fitted[name] = stream.fit([_open(record) for record in records])
+            fitted[name].save(place)
+    return fitted
+
+
 def cache_streams(
     records: Sequence[ClipRecord],
-    names: Iterable[str],
+    streams: Mapping[str, ExtractedStream],
     features: FeatureCache,
     folder: Path,
     sampling: Sampling,
+    progress: Progress | None = None,
 ) -> dict[str, FeatureCache]:
-    """A cache for each of these streams that is read from the clips themselves.
+    """A cache for each of these streams, which are read from the clips themselves.
 
     Its frames are those of `features`. A clip without such a stream is kept with no rows, so that
     it is not asked again.
     """
     caches = {}
-    for name, stream in list_extracted(names).items():
+    for name, stream in streams.items():
+        advance = progress.count(f"reading {name}", len(records)) if progress else None
         depends_on = json.dumps([stream.identify(), asdict(sampling)])
         digest = hashlib.sha256(depends_on.encode()).hexdigest()[:12]
         cache = caches[name] = FeatureCache(folder / f"{name}-{digest}")
@@ -273,17 +291,31 @@ def cache_streams(
                 origin = describe_origin(record.source)
                 if record.id in cache:
                     cache.check_origin(record.id, origin)
-                    continue
-                if record.source is None:
-                    raise ClipError(f"{record.id}: its manifest line names no source")
-                clip = open_clip(record.source)
-                times = features.times(record.id)
-                values = stream.extract(clip, times, (0.0, end_of(clip.times())))
-                rows = np.zeros((0, stream.features), np.float32)
-                rows = rows if values is None else values.reshape(-1, stream.features)
-                own = times if stream.level == "frame" else times[:1]
-                cache.append(record.id, own[: len(rows)], rows[:, None], origin)
+                else:
+                    times, rows = _extract(record, stream, features.times(record.id))
+                    cache.append(record.id, times, rows[:, None], origin)
+                if advance:
+                    advance()
     return caches
+
+
+def _extract(
+    record: ClipRecord, stream: ExtractedStream, times: TimeArray
+) -> tuple[TimeArray, FloatArray]:
+    """Rows (T or 1, D) with their times; none of a clip that is without."""
+    clip = _open(record)
+    with naming(record.id):
+        values = stream.extract(clip, times, (0.0, end_of(clip.times())))
+    own = times if stream.level == "frame" else times[:1]
+    rows = np.zeros((0, stream.features), np.float32)
+    rows = rows if values is None else values.reshape(-1, stream.features)
+    return own[: len(rows)], rows
+
+
+def _open(record: ClipRecord) -> Clip:
+    if record.source is None:
+        raise ClipError(f"{record.id}: its manifest line names no source")
+    return open_clip(record.source)
 
 
 def read_extracted(caches: Mapping[str, FeatureCache], clip: str) -> dict[str, FloatArray]:

@@ -32,6 +32,7 @@ from densevidcap.model_folder import (
     write_json,
     write_model_card,
 )
+from densevidcap.models.streams import check_extracted, check_streams
 from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
 from densevidcap.progress import Progress
 from densevidcap.train.calibration import calibrate_words, describe_clips, learn_trust
@@ -243,6 +244,8 @@ class ModelTraining:
         A clip that cannot be read is left out, or with `fail_fast` ends the training. Words are
         also learned from `pictures`, or clips, that sentences are not learned from.
         """
+        check_streams(config.streams)
+        check_extracted(config.streams.names)
         self.corpus, self.config, self.out, self._fail_fast = corpus, config, out, fail_fast
         self._pictures = _choose_pictures(pictures, corpus)
         self._run = out / RUN

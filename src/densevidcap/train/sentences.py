@@ -23,7 +23,7 @@ from densevidcap.models.captioner import CaptionModel, StreamWidths, warm_start
 from densevidcap.models.category import CategoryClassifier, CategoryTask, mark_category
 from densevidcap.models.device import device_of, move
 from densevidcap.models.fusion import Streams
-from densevidcap.models.streams import StreamSizes, make_streams, size_streams
+from densevidcap.models.streams import EXTRACTED, StreamSizes, make_streams, size_streams
 from densevidcap.models.views import ClipView, Row, spread_evenly
 from densevidcap.progress import Progress
 from densevidcap.regions.association import LEFT_OUT
@@ -258,7 +258,10 @@ class SentenceStage(ViewStage):
         captions = (caption for record in self.trained for caption in record.captions)
         LatentSpace.fit(captions).save(self.out / MEANING)
         Phrases.count(record.captions for record in self.trained).save(self.out / PHRASES)
-        self.model.save(self.out, card, self.half, (MEANING, PHRASES))
+        learned = [file for each in self.extracted.values() for file in each.save(self.out)]
+        if self.extracted:
+            card[EXTRACTED] = {name: each.describe() for name, each in self.extracted.items()}
+        self.model.save(self.out, card, self.half, (MEANING, PHRASES, *learned))
 
     def _size_streams(self, classifier: CategoryClassifier | None) -> StreamWidths:
         """The streams with their widths; without categories, that stream is left out."""

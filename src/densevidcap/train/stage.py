@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,12 +25,22 @@ from densevidcap.files import hold, replacing
 from densevidcap.intake import parse_json
 from densevidcap.model_folder import CARD, hash_file, read_card, write_json
 from densevidcap.models.device import resolve_device
-from densevidcap.models.streams import check_streams
+from densevidcap.models.streams import (
+    ExtractedStream,
+    check_extracted,
+    check_streams,
+    list_extracted,
+)
 from densevidcap.models.word_detector import LexicalFCN, RegionEncoder
 from densevidcap.progress import Progress, describe_metrics
 from densevidcap.regions import WeightStep, check_regions
 from densevidcap.regions.objectives import IndexArray
-from densevidcap.train.feature_cache import FeatureCache, cache_features, cache_streams
+from densevidcap.train.feature_cache import (
+    FeatureCache,
+    cache_features,
+    cache_streams,
+    fit_streams,
+)
 from densevidcap.train.loop import CHECKPOINT, Task, TrainingLoop
 from densevidcap.train.view_cache import ViewCache, learn_regions, open_view_cache
 
@@ -196,6 +206,7 @@ class ViewStage(TrainingStage):
     def open(self) -> None:
         check_regions(self.config.regions)
         check_streams(self.config.streams)
+        check_extracted(self.streams)
         self.words = LexicalFCN.load(self.inputs["words"].parent)
         # What it builds on is what the card has to tell.
         self.config = replace(self.config, eyes=self.words.encoder.config)
@@ -209,8 +220,12 @@ class ViewStage(TrainingStage):
         """`views` of the clips, and the `sequences` that their captions describe."""
         features = self.read_clips(self.words.encoder, progress)
         self._learn_regions(features, progress)
+        named = list_extracted(self.streams, self.config.streams)
+        for stream in named.values():
+            stream.to(self.device)
+        self.extracted = fit_streams(self.trained, named, self.cache)
         self.views = open_views(
-            self.config, self.cache, self.words, features, self.clips, self.streams, progress
+            self.config, self.cache, self.words, features, self.clips, self.extracted, progress
         )
         self.sequences: dict[str, IndexArray] = {
             record.id: self.views.pair(record.id) for record in self.clips
@@ -255,13 +270,10 @@ def open_views(
     words: LexicalFCN,
     features: FeatureCache,
     clips: Sequence[ClipRecord],
-    streams: Iterable[str],
+    extracted: Mapping[str, ExtractedStream],
     progress: Progress,
 ) -> ViewCache:
-    """The clips as a captioner of that config sees them, from the cache or computed.
-
-    Of the streams, what must be read from the clips themselves is.
-    """
+    """The clips as a captioner of that config sees them, from the cache or computed."""
     advance = progress.count("finding region-sequences", len(clips))
     views = open_view_cache(
         cache,
@@ -273,7 +285,8 @@ def open_views(
         config.streams.lexicon_size,
         advance,
     )
-    views.extracted = cache_streams(clips, streams, features, cache, choose_sampling(config))
+    sampling = choose_sampling(config)
+    views.extracted = cache_streams(clips, extracted, features, cache, sampling, progress)
     return views
 
 

@@ -11,18 +11,25 @@ from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from string import Template
 
 from densevidcap.data.clip import Clip
+from densevidcap.data.sampling import end_of
 from densevidcap.data.text import one_line
+from densevidcap.errors import ClipTooLargeError
 from densevidcap.export.report.footage import find_footage
 from densevidcap.files import replacing
 from densevidcap.types import SILENCE, Caption, DenseCaptions, Evidence
 from densevidcap.viz.captions import assign_lanes
 from densevidcap.viz.colours import colour_of
+from densevidcap.viz.streams import draw_spectrogram
 
 _PARTS = Path(__file__).parent
+SOUND_RATE = 16_000
+SOUND_SIZE = (1200, 80)
+"""Of the picture of a clip's sound, in pixels."""
 
 
 def write_report(
@@ -33,13 +40,28 @@ def write_report(
     overwrite: bool = False,
 ) -> None:
     """Write the page, and a film beside it where the clip needs one (see `footage`)."""
-    page = render_page(captions, find_footage(clip, path, advance))
+    page = render_page(captions, find_footage(clip, path, advance), draw_sound(clip))
     with replacing(path, overwrite) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-def render_page(captions: DenseCaptions, footage: str) -> str:
-    """The page around the video at the URL `footage`."""
+def draw_sound(clip: Clip) -> str | None:
+    """A picture of what is heard when, as a URL; None where there is nothing to hear."""
+    try:
+        sound = clip.sound(SOUND_RATE)
+    except ClipTooLargeError:
+        # A film is described all the same.
+        return None
+    if sound is None:
+        return None
+    buffer = BytesIO()
+    duration = end_of(clip.times())
+    draw_spectrogram(sound, SOUND_RATE, SOUND_SIZE, duration).save(buffer, "PNG")
+    return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
+
+
+def render_page(captions: DenseCaptions, footage: str, sound: str | None = None) -> str:
+    """The page around the video at the URL `footage`, with a picture of its sound."""
     lanes = assign_lanes(captions.captions)
     script = _join_scripts()
     page = Template((_PARTS / "page.html").read_text(encoding="utf-8"))
@@ -58,6 +80,8 @@ def render_page(captions: DenseCaptions, footage: str) -> str:
             f"{len(captions)} sentences by {captions.model} {captions.model_version}"
         ),
         lanes=max(lanes, default=0) + 1,
+        sound_height="0rem" if sound is None else "3.5rem",
+        sound=_render_sound(sound),
         # A tag would end the element that it stands in.
         tracks=json.dumps([_track(caption) for caption in captions]).replace("<", "\\u003c"),
         spans="\n".join(
@@ -85,6 +109,13 @@ def _track(caption: Caption) -> dict[str, object]:
         "times": caption.sequence.times,
         "boxes": [(box.left, box.top, box.right, box.bottom) for box in caption.boxes],
     }
+
+
+def _render_sound(sound: str | None) -> str:
+    if sound is None:
+        return ""
+    alt = "Spectrogram: the sound over time, high above low, the louder the brighter"
+    return f'<img class="sound" src="{escape(sound)}" alt="{alt}" draggable="false">\n'
 
 
 def _render_span(rank: int, caption: Caption, lane: int, duration: float) -> str:

@@ -1,0 +1,1 @@
+"""What reads motion and sound from clips themselves: the networks, their weights, the streams."""
