@@ -41,7 +41,8 @@ def list_columns() -> list[str]:
     return [*_COLUMNS]
 
 
-def _seconds(seconds: float) -> str:
+def name_time(seconds: float) -> str:
+    """A time code: hours, minutes, seconds and thousandths."""
     minutes, rest = divmod(round(1000 * seconds), 60_000)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}.{rest % 1000:03d}"
 
@@ -61,8 +62,8 @@ _COLUMNS: dict[str, _Cell] = {
     "verdict": lambda _, __, caption: caption.verdict,
     "start": lambda _, __, caption: round(caption.start, 3),
     "end": lambda _, __, caption: round(caption.end, 3),
-    "start_code": lambda _, __, caption: _seconds(caption.start),
-    "end_code": lambda _, __, caption: _seconds(caption.end),
+    "start_code": lambda _, __, caption: name_time(caption.start),
+    "end_code": lambda _, __, caption: name_time(caption.end),
     "left": lambda _, __, caption: _first_box(caption, "left"),
     "top": lambda _, __, caption: _first_box(caption, "top"),
     "right": lambda _, __, caption: _first_box(caption, "right"),

@@ -85,7 +85,8 @@ class Describer:
     def lexicon(self) -> WordList:
         from densevidcap.library.shown import WordList
 
-        return WordList.of_model(self.captioner.words.lexicon, self.captioner.trust)
+        curve = self.captioner.trust.clip
+        return WordList(self.captioner.words.lexicon.words, curve.raw, curve.true)
 
     @cached_property
     def _digest(self) -> str:
@@ -95,7 +96,8 @@ class Describer:
         """A ClipError for a clip that cannot be described, or that changes meanwhile."""
         from densevidcap.data.clip import open_clip
         from densevidcap.library.identity import identify, stamp
-        from densevidcap.library.shown import WordRecord, gather_words
+        from densevidcap.library.looking import gather_words
+        from densevidcap.library.shown import WordRecord
         from densevidcap.pipeline.captions import choose_captions
 
         captioner, began = self.captioner, time.monotonic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -64,11 +63,3 @@ def _read(extent: Extent) -> Iterator[bytes]:
                 yield piece
     except OSError as error:
         raise ClipError(f"{extent.path}: {error.strerror}; check the file") from error
-
-
-def find_way(path: str, start: Path) -> str | None:
-    """From a folder to a path, as it stays when both are moved; None between two drives."""
-    try:
-        return os.path.relpath(path, start)
-    except ValueError:
-        return None

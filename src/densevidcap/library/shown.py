@@ -1,6 +1,6 @@
 """The words that a clip's regions show, small enough to keep of every clip.
 
-They know far more than sentences say. For each segment: how probable each word of the lexicon is,
+They know far more than sentences say. Reading them back needs no network. For each segment: how probable each word of the lexicon is,
 in a byte; for each of its frames, the words that are likely there, and the region of each; for the
 likeliest words, a box that fits the thing where it is seen best.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import log
 from pathlib import Path
 from typing import Any
@@ -20,31 +20,17 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from densevidcap.config import BoxesConfig
-from densevidcap.data.lexicon import CONTENT, Lexicon
-from densevidcap.data.sampling import Shot
-from densevidcap.data.text_files import read_json
+from densevidcap.data.text_files import read_json, replace_text
 from densevidcap.errors import CorpusError
 from densevidcap.files import replacing
 from densevidcap.intake import parse_json
-from densevidcap.model_folder import write_json
-from densevidcap.models.shown_words import score_clip
-from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.pipeline.confidence import Curve, Trust
-from densevidcap.pipeline.word_boxes import place_words
-from densevidcap.types import Box, FloatArray, FrameGrid, Grid, TimeArray, UInt8Array
+from densevidcap.types import Box, FloatArray, Grid, TimeArray, UInt8Array
 
 VERSION = 1
 LEAST = 1e-6
 """Probabilities below it are as good as none."""
-SEEN = 0.1
-"""A word is kept for a frame from this probability on that people name it in a region."""
-BOXED = 0.15
-"""A word gets a box from this probability on that people name it in the clip, and"""
-MOST_BOXES = 40
-"""so many of a segment do at most, the likeliest."""
 
-UInt16Array = npt.NDArray[np.uint16]
+Indices = npt.NDArray[np.unsignedinteger[Any]]
 HalfArray = npt.NDArray[np.float16]
 
 
@@ -64,12 +50,13 @@ class WordList:
     """The words of a lexicon, and what their probabilities are worth."""
 
     words: tuple[str, ...]
-    clip: Curve
-    """From P(the clip shows it), as the Lexical-FCN has it, to P(people name it)."""
+    raw: tuple[float, ...]
+    """Points of a curve: from P(the clip shows it), as the Lexical-FCN has it,"""
+    true: tuple[float, ...]
+    """to P(people name it)."""
 
-    @classmethod
-    def of_model(cls, lexicon: Lexicon, trust: Trust) -> WordList:
-        return cls(lexicon.words, trust.clip)
+    def calibrate(self, probabilities: FloatArray) -> FloatArray:
+        return np.asarray(np.interp(probabilities, self.raw, self.true), np.float32)
 
     @property
     def digest(self) -> str:
@@ -77,14 +64,15 @@ class WordList:
         return hashlib.blake2b(content, digest_size=8).hexdigest()
 
     def save(self, path: Path) -> None:
-        write_json(path, asdict(self))
+        with replace_text(path) as stream:
+            json.dump(asdict(self), stream)
 
     @classmethod
     def load(cls, path: Path) -> WordList:
         content = read_json(path)
         try:
-            curve = {side: tuple(map(float, content["clip"][side])) for side in ("raw", "true")}
-            return cls(tuple(map(str, content["words"])), Curve(**curve))
+            curve = (tuple(map(float, content[side])) for side in ("raw", "true"))
+            return cls(tuple(map(str, content["words"])), *curve)
         except (KeyError, TypeError, ValueError) as error:
             raise CorpusError(f"{path}: not a list of words; caption the clips again") from error
 
@@ -101,19 +89,19 @@ class ShownWords:
     """(T,) seconds."""
     clip: UInt8Array
     """(W,) bytes: P(the segment shows the word), as the Lexical-FCN has it."""
-    frames: UInt16Array
+    frames: Indices
     """(M,): in which of the frames,"""
-    words: UInt16Array
+    words: Indices
     """(M,): which word,"""
-    regions: UInt16Array
+    regions: Indices
     """(M,): in which region,"""
     likely: UInt8Array
     """(M,) bytes: and how probably people name it there."""
-    boxed: UInt16Array
+    boxed: Indices
     """(N,): words that have a box,"""
     boxes: UInt8Array
     """(N, 4): left, top, right and bottom in 255ths of the frame,"""
-    boxed_frames: UInt16Array
+    boxed_frames: Indices
     """(N,): and in which frame it is."""
     look: HalfArray
     """(D,): the mean of its regions' features, to find what looks like it."""
@@ -136,64 +124,6 @@ class ShownWords:
         here = self.words == word
         shown[self.frames[here]] = from_byte(self.likely[here])
         return shown
-
-
-def gather_words(
-    model: LexicalFCN, trust: Trust, seen: FrameGrid, span: Shot, config: BoxesConfig
-) -> ShownWords:
-    """What a segment shows, from what the Lexical-FCN saw in its frames."""
-    best = seen.probabilities.argmax(axis=1)
-    peaks = trust.region.apply(np.take_along_axis(seen.probabilities, best[:, None], 1)[:, 0])
-    frames, words = np.nonzero(peaks >= SEEN)
-    clip = score_clip(seen.probabilities)
-    boxed = _choose_boxed(model.lexicon, trust.clip.apply(clip))
-    boxed_frames = peaks[:, boxed].argmax(axis=0)
-    boxes = [
-        _fit(model, seen, word, int(frame), config)
-        for word, frame in zip(boxed, boxed_frames, strict=True)
-    ]
-    return ShownWords(
-        *span,
-        grid=seen.grid,
-        times=seen.times,
-        clip=to_byte(clip),
-        frames=frames.astype(np.uint16),
-        words=words.astype(np.uint16),
-        regions=best[frames, words].astype(np.uint16),
-        likely=to_byte(peaks[frames, words]),
-        boxed=np.array(boxed, np.uint16),
-        boxes=np.array(boxes, np.uint8).reshape(-1, 4),
-        boxed_frames=boxed_frames.astype(np.uint16),
-        look=seen.features.mean(axis=(0, 1)).astype(np.float16),
-    )
-
-
-def _choose_boxed(lexicon: Lexicon, named: FloatArray) -> list[int]:
-    order = np.argsort(-named, kind="stable")[: 4 * MOST_BOXES].tolist()
-    likely = (word for word in order if named[word] >= BOXED)
-    return [word for word in likely if lexicon.entries[word].pos in CONTENT][:MOST_BOXES]
-
-
-def _fit(
-    model: LexicalFCN, seen: FrameGrid, word: int, frame: int, config: BoxesConfig
-) -> list[int]:
-    """The box in 255ths, at least one of them wide and high."""
-    one = slice(frame, frame + 1)
-    alone = replace(
-        seen,
-        times=seen.times[one],
-        probabilities=seen.probabilities[one],
-        features=seen.features[one],
-        frame_vectors=None,
-        patches=None if seen.patches is None else seen.patches[one],
-        source_frames=None,
-    )
-    (place,) = place_words(model, alone, [model.lexicon.words[word]], config)
-    left, top, right, bottom = (
-        round(255 * edge)
-        for edge in (place.box.left, place.box.top, place.box.right, place.box.bottom)
-    )
-    return [min(left, right - 1), min(top, bottom - 1), right, bottom]
 
 
 _ARRAYS = (

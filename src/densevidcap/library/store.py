@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from os.path import abspath, lexists
+from os.path import abspath, lexists, relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,6 @@ from densevidcap.errors import CorpusError, OutputError
 from densevidcap.export.json_file import UNSOUND, caption_from_dict, from_dict, to_dict
 from densevidcap.files import WORKSPACE, hold, replacing, writing
 from densevidcap.intake import parse_json
-from densevidcap.library.identity import find_way
 from densevidcap.types import Caption, DenseCaptions
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ class Library:
 
     def note(self, source: Source) -> None:
         """Add what is known of a file; nothing if it is known already."""
-        source = replace(source, way=find_way(source.path, self.folder.absolute()))
+        source = replace(source, way=_find_way(source.path, self.folder.absolute()))
         if self.sources.get(source.path) == source:
             return
         path = self.folder / SOURCES
@@ -338,6 +337,14 @@ def is_library(folder: Path) -> bool:
 
 def _has_content(folder: Path) -> bool:
     return any(not path.name.startswith((".lock", WORKSPACE)) for path in folder.iterdir())
+
+
+def _find_way(path: str, start: Path) -> str | None:
+    """From a folder to a path, as it stays when both are moved; None between two drives."""
+    try:
+        return relpath(path, start)
+    except ValueError:
+        return None
 
 
 def _is_there(place: str) -> bool:
