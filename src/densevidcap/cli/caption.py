@@ -162,10 +162,10 @@ def command(
 
     A CLIP is a video, GIF, picture, folder of frames, shard.tar::member, or a manifest (.jsonl)
     that stands for its clips; a FOLDER of videos at any depth, a pattern in quotes, a list of
-    paths (.txt), or - for standard input. Below a sentence are its words with the probability that its own
-    region shows them; a question mark is after words that it does not show. Arrows point to where
-    the region is, from start to end. A CLIP that cannot be read is named, the others are
-    captioned, and the exit code is 1.
+    paths (.txt), or - for standard input. Below a sentence are its words with the probability
+    that its own region shows them; a question mark is after words that it does not show. Arrows
+    point to where the region is, from start to end. A CLIP that cannot be read is named, the
+    others are captioned, and the exit code is 1.
 
     The results of a FOLDER of videos are kept in a library, as those of any CLIPs with --library:
     run it again to go on after an interruption or with what is new. `densevidcap find` searches
@@ -240,10 +240,8 @@ def command(
     sys.exit(0 if len(described) == len(sources) else 1)
 
 
-def _resolve(
-    keywords: Mapping[str, Any], others: Mapping[str, Any], raw: bool
-) -> dict[str, Any]:
-    """Settings by their dotted names: options by short names before --set, and that before --raw."""
+def _resolve(keywords: Mapping[str, Any], others: Mapping[str, Any], raw: bool) -> dict[str, Any]:
+    """Settings by their dotted names: what options say before --set, and that before --raw."""
     from densevidcap.pipeline.captioner import RAW, name_settings
 
     return {**(RAW if raw else {}), **others, **name_settings(**keywords)}

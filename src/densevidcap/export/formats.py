@@ -48,6 +48,7 @@ FORMATS = {
 }
 """One line for each; everything that offers formats reads this."""
 
+
 @dataclass(frozen=True)
 class SetFormat:
     """A kind of file about a set."""

@@ -34,11 +34,7 @@ Rows = Callable[[], Iterable[SetRow]]
 """Goes through a set from its start, one clip at a time: there may be more than fit in memory."""
 
 
-DEFAULT_COLUMNS = "file,rank,text,confidence,start,end,left,top,right,bottom,words".split(",")
-
-
-def list_columns() -> list[str]:
-    return [*_COLUMNS]
+DEFAULT_COLUMNS = "file,rank,text,confidence,start,end,left,top,right,bottom,words"
 
 
 def name_time(seconds: float) -> str:
@@ -83,7 +79,7 @@ sentence's region begins."""
 def parse_columns(asked: str | None) -> dict[str, str]:
     """Header to column: "file,text=caption" has the columns "file" and, named "caption", "text"."""
     chosen: dict[str, str] = {}
-    for each in (asked or ",".join(DEFAULT_COLUMNS)).split(","):
+    for each in (asked or DEFAULT_COLUMNS).split(","):
         column, _, header = each.strip().partition("=")
         if column not in _COLUMNS:
             raise ExportError(f"--columns: no column '{column}'; there are {', '.join(_COLUMNS)}")
@@ -109,7 +105,9 @@ def write_set(
     """
     wanted = parse_columns(columns)
     if kind not in SET_FORMATS and kind not in ENDINGS:
-        raise ExportError(f"{kind}: no such format; use one of {' '.join([*SET_FORMATS, *ENDINGS])}")
+        raise ExportError(
+            f"{kind}: no such format; use one of {' '.join([*SET_FORMATS, *ENDINGS])}"
+        )
     places = [(row.name, row.place) for row in rows()]
     found = SET_FORMATS.get(kind)
     if found is not None and found.per == "set":

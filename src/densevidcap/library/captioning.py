@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from os.path import abspath
 from typing import NamedTuple
 
 from densevidcap.data.clip import open_clip
@@ -12,7 +11,7 @@ from densevidcap.errors import ClipError
 from densevidcap.library.describing import Described, Describer, describe_all
 from densevidcap.library.identity import identify, stamp
 from densevidcap.library.inputs import Named
-from densevidcap.library.store import Entry, Library, Source
+from densevidcap.library.store import Entry, Library, Source, name_path
 from densevidcap.progress import Progress
 from densevidcap.types import DenseCaptions
 
@@ -70,7 +69,7 @@ def _is_done(library: Library, clip: Named, recipe: str) -> bool:
 def recognise(library: Library, clip: Named) -> Source:
     """Which clip it is, from what is known of the file or else from its content."""
     opened = open_clip(clip.source)
-    path, now = abspath(clip.source), stamp(opened)
+    path, now = name_path(clip.source), stamp(opened)
     known = library.sources.get(path)
     if known is None or known.stamp != now or known.identity is None:
         return Source(path, clip.name, now, identify(opened))
@@ -120,7 +119,7 @@ def caption_clips(
             entry = Entry(outcome.identity, recipe, captions, outcome.seconds)
             library.write(entry, outcome.words, lexicon)
             now = stamp(open_clip(source))
-            library.note(Source(abspath(source), clip.name, now, outcome.identity))
+            library.note(Source(name_path(source), clip.name, now, outcome.identity))
             made.add(outcome.identity)
             captioned += 1
             for line in outcome.warned:
@@ -137,7 +136,7 @@ def caption_clips(
 
 
 def _note_failure(library: Library, clip: Named, error: ClipError) -> None:
-    path = abspath(clip.source)
+    path = name_path(clip.source)
     try:
         now = stamp(open_clip(clip.source))
     except ClipError:

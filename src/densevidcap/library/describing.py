@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -202,9 +202,7 @@ def _pool(describer: Describer, workers: int) -> Iterator[ProcessPoolExecutor]:
 
     threads = max(1, (os.cpu_count() or 1) // workers)
     with ExitStack() as stack:
-        pool = ProcessPoolExecutor(
-            workers, get_context("spawn"), _begin_work, (describer, threads)
-        )
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin_work, (describer, threads))
         stack.callback(pool.shutdown, wait=True, cancel_futures=True)
         yield pool
 
@@ -244,5 +242,3 @@ def _try(describer: Describer, source: str) -> Described | ClipError:
         return describer.describe(source)
     except ClipError as error:
         return error
-
-

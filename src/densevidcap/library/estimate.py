@@ -21,6 +21,8 @@ from densevidcap.types import Frames
 
 GLANCES = 200
 """Clips that are opened to estimate the length of all."""
+PAST = 50
+"""Clips whose time tells of that of others."""
 TRIAL = 4
 """Frames that are looked at to know how fast this machine is."""
 LOOKING = 0.5
@@ -59,9 +61,11 @@ def estimate_time(library: Library, describer: Describer, clips: int, length: fl
 
     From what the library's clips took, if there are some; else from a few frames of noise.
     """
-    entries = [library.read_entry(each) for each in islice(library.identities(), 50)]
-    took = [entry.seconds for entry in entries if entry.recipe == describer.recipe]
-    lasted = sum(entry.captions.duration for entry in entries if entry.recipe == describer.recipe)
+    recipe = describer.recipe
+    fitting = (each for each in library.identities() if library.is_done(each, recipe))
+    entries = [library.read_entry(each) for each in islice(fitting, PAST)]
+    took = [entry.seconds for entry in entries]
+    lasted = sum(entry.captions.duration for entry in entries)
     config = describer.captioner.override(describer.settings).frames
 
     def count_segments(count: int, seconds: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from densevidcap.data.clip import Clip, Extent
 from densevidcap.data.pictures import PictureClip

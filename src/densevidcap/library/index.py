@@ -7,18 +7,18 @@ Only clips that are new or changed are read.
 
 from __future__ import annotations
 
-import json
 import sqlite3
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from densevidcap.errors import CorpusError
+from densevidcap.errors import CorpusError, DenseVidCapWarning
 from densevidcap.library.shown import WordList, from_byte, to_byte
 from densevidcap.library.store import INDEX, Library
 from densevidcap.types import DenseCaptions, FloatArray, UInt8Array
@@ -80,7 +80,11 @@ class Index:
             with self._db:
                 shown: dict[int, tuple[Ids, UInt8Array]] = {}
                 for identity in new[start : start + TOGETHER]:
-                    shown |= self._add(library, identity, now[identity], lexica)
+                    try:
+                        shown |= self._add(library, identity, now[identity], lexica)
+                    except CorpusError as error:
+                        # One that is damaged must not be in the way of the others.
+                        warnings.warn(f"not searched: {error}", DenseVidCapWarning, stacklevel=2)
                     advance()
                 self._write_planes(shown)
         if embed is not None:
@@ -88,7 +92,9 @@ class Index:
         return len(gone) + len(new)
 
     def _remove(self, identity: str) -> None:
-        (clip,) = self._db.execute("SELECT id FROM clips WHERE identity = ?", (identity,)).fetchone()
+        (clip,) = self._db.execute(
+            "SELECT id FROM clips WHERE identity = ?", (identity,)
+        ).fetchone()
         for (segment,) in self._db.execute("SELECT id FROM segments WHERE clip = ?", (clip,)):
             self._db.execute("DELETE FROM texts WHERE rowid = ?", (segment,))
             self._db.execute("DELETE FROM sentences WHERE segment = ?", (segment,))
@@ -285,15 +291,16 @@ def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _stamp(library: Library, identity: str) -> str:
     """Changes with the clip's result and with what a person says of it."""
-    stats: list[Any] = []
-    for kind, ending in (("clips", ".json"), ("corrections", ".json"), ("words", ".safetensors")):
-        try:
-            status = library.place(kind, identity, ending).stat()
-        except OSError:
-            stats.append(None)
-        else:
-            stats.append([status.st_size, status.st_mtime_ns])
-    return json.dumps(stats)
+    kinds = (("clips", ".json"), ("corrections", ".json"), ("words", ".safetensors"))
+    return " ".join(_look_at(library.place(kind, identity, ending)) for kind, ending in kinds)
+
+
+def _look_at(path: Path) -> str:
+    try:
+        status = path.stat()
+    except OSError:
+        return "-"
+    return f"{status.st_size}/{status.st_mtime_ns}"
 
 
 def _list_said(

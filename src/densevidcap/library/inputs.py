@@ -17,9 +17,10 @@ from densevidcap.data.shards import VIDEO_SUFFIXES
 from densevidcap.data.text_files import open_text
 from densevidcap.errors import ClipError, CorpusError
 
-SUFFIXES = VIDEO_SUFFIXES | frozenset(
-    ".3gp .asf .divx .flv .m2ts .m2v .mpeg .mts .mxf .ogv .ts .vob .wmv".split()
-)
+SUFFIXES = VIDEO_SUFFIXES | {
+    *(".3gp", ".asf", ".divx", ".flv", ".m2ts", ".m2v", ".mpeg", ".mts"),
+    *(".mxf", ".ogv", ".ts", ".vob", ".wmv"),
+}
 """Files that are taken for videos in folders. What is named itself may end in anything."""
 STDIN = "-"
 LISTS = ".txt"
@@ -69,9 +70,12 @@ class Patterns(NamedTuple):
         return (not self.include or fits(self.include)) and not fits(self.exclude)
 
 
+ALL = Patterns()
+
+
 def list_set(
     asked: Sequence[str],
-    patterns: Patterns = Patterns(),
+    patterns: Patterns = ALL,
     pictures: Pictures = "auto",
     ignored: Callable[[Path], bool] = lambda _: False,
 ) -> Listing:
@@ -119,7 +123,7 @@ def _expand(asked: Sequence[str]) -> Iterator[str]:
         elif Path(each).suffix.lower() == LISTS and Path(each).is_file():
             yield from _read_list(Path(each))
         elif has_magic(each) and not os.path.lexists(each):
-            found = sorted(glob(each, recursive=True), key=natural_order)
+            found = sorted(glob(each, recursive=True), key=natural_order)  # noqa: PTH207
             if not found:
                 raise ClipError(f"{each}: nothing fits this pattern; check it")
             yield from found

@@ -122,7 +122,7 @@ class Finder:
             return []
         fused = fuse(signals)
         numbers = self._numbers.tolist()
-        answers = []
+        answers: list[Answer] = []
         for place in np.argsort(-fused, kind="stable").tolist():
             if len(answers) == most:
                 break
@@ -196,8 +196,8 @@ class Finder:
             score=round(score, 4),
             signals=signals,
             words=tuple(shown),
-            sentence=caption and caption.text,
-            confidence=caption and round(caption.confidence, 4),
+            sentence=None if caption is None else caption.text,
+            confidence=None if caption is None else round(caption.confidence, 4),
         )
 
     def _find_shown(self, word: str, number: int) -> tuple[str, float] | None:
@@ -265,7 +265,7 @@ def list_words(question: str) -> list[str]:
 def standardise(scores: Scores) -> Scores:
     """In standard deviations from the mean; 0 where all are alike."""
     spread = scores.std()
-    return np.zeros_like(scores) if spread < 1e-12 else np.asarray((scores - scores.mean()) / spread)
+    return np.asarray((scores - scores.mean()) / (spread if spread > 1e-12 else np.inf))
 
 
 def fuse(signals: Mapping[str, Scores]) -> Scores:
@@ -283,7 +283,8 @@ def _place_words(
         return None
     together = np.sum([np.log(np.maximum(shown, FAINT)) for shown in seen], axis=0)
     # Of frames that are as good, one that has a box that fits.
-    boxed = np.isin(np.arange(len(segment.times)), segment.boxed_frames[np.isin(segment.boxed, words)])
+    fitted = segment.boxed_frames[np.isin(segment.boxed, words)]
+    boxed = np.isin(np.arange(len(segment.times)), fitted)
     best = int(np.argmax(together + 0.05 * boxed))
     holds = together >= together[best] - len(seen) * log(2)
     first = last = best

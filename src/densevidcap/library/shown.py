@@ -1,8 +1,8 @@
 """The words that a clip's regions show, small enough to keep of every clip.
 
-They know far more than sentences say. Reading them back needs no network. For each segment: how probable each word of the lexicon is,
+They know far more than sentences say. For each segment: how probable each word of the lexicon is,
 in a byte; for each of its frames, the words that are likely there, and the region of each; for the
-likeliest words, a box that fits the thing where it is seen best.
+likeliest words, a box that fits the thing where it is seen best. Reading needs no network.
 """
 
 from __future__ import annotations
@@ -189,4 +189,6 @@ class WordRecord:
             unsaid = tuple((str(text), float(sure)) for text, sure in content["unsaid"])
             return cls(str(content["digest"]), tuple(segments), unsaid)
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise CorpusError(f"{path}: not the words of a clip ({error}); caption it again") from None
+            raise CorpusError(
+                f"{path}: not the words of a clip ({error}); caption it again"
+            ) from None

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from os.path import abspath, lexists, relpath
+from os.path import lexists, normpath, relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +157,7 @@ class Library:
     def locate(self, source: Source) -> str:
         """Where the file is by now: where it was, or the same way from the library as then."""
         if not _is_there(source.path) and source.way is not None:
-            moved = abspath(self.folder / source.way)
+            moved = name_path(self.folder / source.way)
             if _is_there(moved):
                 return moved
         return source.path
@@ -167,15 +167,15 @@ class Library:
 
         Of a clip's files that are gone, the last one stands for it only if all of them are.
         """
-        by_clip: dict[str, dict[str, Source]] = defaultdict(dict)
-        for source in self.sources.values():
+        # A place that was noted under two paths, because all was moved, is what was noted last.
+        places = {self.locate(source): source for source in self.sources.values()}
+        by_clip: dict[str, list[tuple[Source, str]]] = defaultdict(list)
+        for place, source in places.items():
             if source.identity is not None and self.is_done(source.identity):
-                by_clip[source.identity][self.locate(source)] = source
-        found = []
+                by_clip[source.identity].append((source, place))
+        found: list[tuple[Source, str]] = []
         for files in by_clip.values():
-            there = [(source, place) for place, source in files.items() if _is_there(place)]
-            place, source = next(reversed(files.items()))
-            found += there or [(source, place)]
+            found += [each for each in files if _is_there(each[1])] or files[-1:]
         return sorted(found, key=lambda each: (each[0].name, each[1]))
 
     def list_failures(self) -> list[Source]:
@@ -294,9 +294,7 @@ class Library:
             )
         new = None
         if text is not None:
-            new = replace(
-                caption, text=text, raw=text, confidence=1.0, evidence=(), unsupported=()
-            )
+            new = replace(caption, text=text, raw=text, confidence=1.0, evidence=(), unsupported=())
         # A correction of a correction takes its place.
         earlier = self.read_corrections(identity)
         origin = next((e.said for e in earlier if e.caption == caption), caption.text)
@@ -307,7 +305,7 @@ class Library:
     def find_identity(self, place: str | Path) -> str:
         """Of a file by its path, by its name in the library, or by the end of either."""
         wanted = str(place)
-        absolute = abspath(wanted)
+        absolute = name_path(wanted)
         files = [(source, at) for source, at in self.list_files() if source.identity is not None]
         for fits in (
             lambda source, at: at == absolute or source.path == absolute,
@@ -319,7 +317,9 @@ class Library:
                 return found.pop()
             if found:
                 raise CorpusError(f"{place}: several clips are called so; give the whole path")
-        raise CorpusError(f"{place}: no clip of {self.folder}; see: densevidcap export --format csv")
+        raise CorpusError(
+            f"{place}: no clip of {self.folder}; see: densevidcap export --format csv"
+        )
 
     # Questions
 
@@ -329,6 +329,11 @@ class Library:
 
         with Finder(self) as finder:
             return finder.find(question, most)
+
+
+def name_path(source: Path | str) -> str:
+    """Absolute, and the same for all ways to write it; links are left as they are."""
+    return normpath(Path(source).absolute())
 
 
 def is_library(folder: Path) -> bool:

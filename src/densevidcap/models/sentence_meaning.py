@@ -109,7 +109,9 @@ class SentenceMeaning:
             model = cls({name: t.float() for name, t in tensors.items()}, sizes, pieces)
             model.embed(["a word"])
         except (OSError, SafetensorError, CorpusError, KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{folder}: not a sentence model ({error!r:.80}); install it again") from None
+            raise ModelError(
+                f"{folder}: not a sentence model ({error!r:.80}); install it again"
+            ) from None
         except RuntimeError as error:
             raise ModelError(f"{folder}: weights of other sizes ({error!s:.80})") from None
         return model
@@ -156,7 +158,7 @@ class SentenceMeaning:
 
         def part(name: str) -> Tensor:
             projected = self._project(hidden, f"{layer}.attention.self.{name}")
-            return projected.unflatten(-1, (heads, -1)).transpose(1, 2)
+            return projected.view(*projected.shape[:2], heads, -1).transpose(1, 2)
 
         attended = F.scaled_dot_product_attention(
             part("query"), part("key"), part("value"), said[:, None, None]
