@@ -1,9 +1,10 @@
-"""A hundred kills at random moments: fifty of `caption`, fifty of `train`.
+"""A hundred kills at random moments, fifty of `caption`, fifty of `train`, and five of a library.
 
 `python -m benchmarks.kills train` is for one of them.
 
 What a killed run had reported must be there, whole and like what an undisturbed run writes, and a
-training that was killed again and again must end in the same weights, bit by bit.
+training that was killed again and again must end in the same weights, bit by bit. A library of 300
+clips that was killed again and again must lose none, do none twice, and end as an undisturbed one.
 """
 
 from __future__ import annotations
@@ -24,18 +25,22 @@ from tests.pipeline.small_model import write_model
 from tests.train.tiny_config import write_config, write_table
 
 from densevidcap.files import WORKSPACE
+from densevidcap.library.store import Library
 from densevidcap.model_folder import WEIGHTS
 
 KILLS = 50
 """Of each verb."""
 CLIPS = 8
+SET, SET_KILLS = 300, 5
+"""Clips of a library, and how often it is killed."""
 SEED = 0
 END = re.compile(r"done before|[\d,]+ words|epoch \d+, step .+|of [\d,]+ held-out clips")
 """What is told when a stage of training is done."""
 
 
 def run(*verbs: str) -> None:
-    for verb, kill in {"caption": kill_captioning, "train": kill_training}.items():
+    kinds = {"caption": kill_captioning, "train": kill_training, "library": kill_library}
+    for verb, kill in kinds.items():
         if not verbs or verb in verbs:
             with TemporaryDirectory() as folder:
                 kill(Path(folder), random.Random(SEED))
@@ -150,6 +155,64 @@ def kill_training(folder: Path, moments: random.Random) -> None:
         f" done, 0 done again; {finished} models finished, all with the weights of an"
         " undisturbed one"
     )
+
+
+def kill_library(folder: Path, moments: random.Random) -> None:
+    """Again and again in one library, until it is done."""
+    model = write_model(folder / "model")
+    clips = folder / "clips"
+    for number in range(SET):
+        place = clips / f"part{number % 7}"
+        place.mkdir(parents=True, exist_ok=True)
+        # Frames at times of their own: no two clips are the same.
+        write_video(place / f"clip{number}.mp4", milliseconds=[0, 90 + number, 900 + number])
+
+    def caption(library: Path, seconds: float | None = None) -> Told:
+        options = ["--model", model, "--frames", 2, "-k", 3, "--library", library]
+        return Told(["caption", clips, *options], seconds)
+
+    undisturbed = caption(folder / "undisturbed")
+    expected = read_library(folder / "undisturbed")
+    library, told, kills, runs = folder / "killed", list_told(undisturbed.out), 0, 0
+    assert len(told) == len({*told}) == SET
+    reported: list[str] = []
+    while True:
+        runs += 1
+        # A share of what is left, so that every kill is in the middle of captioning.
+        left = undisturbed.seconds * (1 - len(reported) / SET)
+        seconds = moments.uniform(0.2, 0.6) * left if kills < SET_KILLS else None
+        result = caption(library, seconds)
+        reported += list_told(result.out)
+        if not result.was_killed:
+            break
+        kills += 1
+    assert kills == SET_KILLS, kills
+    # The line of a clip that was kept may not have come out; no line comes without its clip.
+    assert len(reported) == len({*reported}), "a clip that was reported done was done again"
+    assert {*reported} <= {*told}
+    assert read_library(library) == expected
+    assert not [*library.rglob(f"{WORKSPACE}*")]
+    print(
+        f"  library: {SET} clips, {kills} kills in {runs} runs, an undisturbed run takes"
+        f" {undisturbed.seconds:.0f} s; {len(reported)} clips reported done, 0 lost, 0 done again,"
+        " and the library ends as the undisturbed one"
+    )
+
+
+def list_told(out: str) -> list[str]:
+    return [line.partition(": ")[0] for line in out.splitlines() if ".mp4: " in line]
+
+
+def read_library(library: Path) -> dict[str, object]:
+    """Results without the time that they took, words, and which file is which clip."""
+    found: dict[str, object] = {}
+    for path in library.glob("clips/??/*.json"):
+        content = json.loads(path.read_text())
+        del content["seconds"]
+        found[path.stem] = content
+    found |= {path.name: path.read_bytes() for path in library.glob("words/??/*")}
+    files = Library(library).list_files()
+    return found | {"files": sorted((place, str(each.identity)) for each, place in files)}
 
 
 def describe_files(folder: Path) -> dict[str, object]:

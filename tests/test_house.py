@@ -43,6 +43,7 @@ ROOMS = (
     "train",
     "viz",
     "export",
+    "library",
     "examples",
     "repro",
     "studio",

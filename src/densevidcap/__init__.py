@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from densevidcap.library import Library
     from densevidcap.pipeline.captioner import DenseCaptioner
 
 __version__ = "0.2.0"
@@ -20,3 +21,13 @@ def load(path: Path | str | None = None, device: str | None = None) -> DenseCapt
     from densevidcap.pipeline.captioner import DenseCaptioner
 
     return DenseCaptioner.load(path, device)
+
+
+def open_library(folder: Path | str) -> Library:
+    """What is known of many clips, as `densevidcap caption FOLDER` keeps it.
+
+    `open_library("holiday.library").find("a dog on the beach")` says where to look.
+    """
+    from densevidcap.library import Library
+
+    return Library(folder)

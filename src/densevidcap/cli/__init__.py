@@ -19,6 +19,9 @@ from densevidcap.errors import DenseVidCapError, DenseVidCapWarning
 
 VERBS = {
     "caption": "Describe clips: several different sentences, each tied to what it is about.",
+    "find": "Search a library of clips: which, when and where.",
+    "export": "Write what is known of a library of clips in other formats.",
+    "correct": "Put right a sentence of a library, for good.",
     "frames": "Sample a clip's frames: times, contact sheet, sound.",
     "prepare": "Turn a captioned corpus into a manifest.",
     "lexicon": "Build the lexicon of a corpus from its captions.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from densevidcap.cli.caption_set import SetRun, caption_set, choose_library, list_asked
 from densevidcap.cli.clips import (
     FAIL_FAST,
     MODEL_S,
@@ -23,13 +24,14 @@ from densevidcap.cli.clips import (
     visit_clips,
 )
 from densevidcap.cli.printing import echo
-from densevidcap.export.formats import FORMATS, check_pictures
+from densevidcap.export.formats import FORMATS, SET_FORMATS, check_pictures
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from densevidcap.data.clip import Clip
+    from densevidcap.library.inputs import Pictures
     from densevidcap.pipeline.captioner import Report, Step
     from densevidcap.types import DenseCaptions
 
@@ -83,8 +85,8 @@ DOING = {
     "--format",
     "kinds",
     multiple=True,
-    type=click.Choice([*FORMATS]),
-    help="Write a file of this format for each clip; repeat for more.",
+    type=click.Choice([*FORMATS, *(kind for kind in SET_FORMATS if kind not in FORMATS)]),
+    help="Write a file of this format for each clip, or of all of a library; repeat for more.",
 )
 @click.option(
     "--out",
@@ -100,6 +102,36 @@ DOING = {
 @OVERWRITE
 @FAIL_FAST
 @click.option("--split", help="Only the clips of this split of a manifest.")
+@click.option(
+    "--library",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder that keeps the results of all clips: what is done is not done again.  "
+    "[default: FOLDER.library, for a FOLDER of videos]",
+)
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only those files of a FOLDER, as in 'shoot*/*.mov'; repeat for more.",
+)
+@click.option(
+    "--exclude", multiple=True, metavar="PATTERN", help="No such files of a FOLDER; the same."
+)
+@click.option(
+    "--pictures",
+    type=click.Choice(["auto", "frames", "clips", "ignore"]),
+    default="auto",
+    show_default=True,
+    help="What pictures in a FOLDER are: frames of one clip unless there are videos (auto), in any "
+    "case (frames), a clip each (clips), or nothing (ignore).",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that caption at once, with a model each; for a library.",
+)
 def command(
     clips: tuple[str, ...],
     model: Path | None,
@@ -120,18 +152,51 @@ def command(
     overwrite: bool,
     fail_fast: bool,
     split: str | None,
+    library: Path | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    pictures: Pictures,
+    workers: int,
 ) -> None:
     """Sentences of each CLIP, the best first, with what each rests on.
 
     A CLIP is a video, GIF, picture, folder of frames, shard.tar::member, features (.npy or
     features.h5::key) for a model that was trained on such, or a manifest (.jsonl) that stands for
-    its clips. Below a sentence are its words with the probability that its own
-    region shows them; a question mark is after words that it does not show. Arrows point to where
-    the region is, from start to end. A CLIP that cannot be read is named, the others are
-    captioned, and the exit code is 1.
+    its clips; a FOLDER of videos at any depth, a pattern in quotes, a list of paths (.txt), or -
+    for standard input. Below a sentence are its words with the probability that its own region
+    shows them; a question mark is after words that it does not show. Arrows point to where the
+    region is, from start to end. A CLIP that cannot be read is named, the others are captioned,
+    and the exit code is 1.
+
+    The results of a FOLDER of videos are kept in a library, as those of any CLIPs with --library:
+    run it again to go on after an interruption or with what is new. `densevidcap find` searches
+    it, `densevidcap export` writes files of it.
     """
     from densevidcap.cli.console import Console
 
+    listing = list_asked(clips, library, include, exclude, pictures)
+    library = library or choose_library(listing)
+    keywords = {
+        "k": k,
+        "diversity": diversity,
+        "frames": frames,
+        "beam": beam,
+        "seed": seed,
+        "sure": sure,
+        "per_shot": per_shot,
+    }
+    if library is not None:
+        refused = {"--out": out, "--json": as_json, "--story": story, "--predictions": predictions}
+        with Console(stderr=True).status("Loading the model"):
+            settings = _resolve(keywords, others, raw)
+        caption_set(
+            SetRun(listing, library, model, settings, kinds, overwrite, fail_fast, workers),
+            split,
+            [option for option, value in refused.items() if value],
+        )
+    if set_only := [kind for kind in kinds if kind not in FORMATS]:
+        raise click.UsageError(f"--format {set_only[0]} is of a library: name one with --library")
+    clips = tuple(clip.source for clip in listing.clips)
     sources = list_clips(clips, split)
     inputs = Inputs(sources.values(), [*clips, model])
     outputs = plan_outputs(sources, kinds, out, inputs)
@@ -141,21 +206,12 @@ def command(
     with Console(stderr=True).status("Loading the model"):
         from densevidcap.cli.view import print_captions, sample_strip
         from densevidcap.data.clip import open_clip
-        from densevidcap.pipeline.captioner import RAW, DenseCaptioner, name_settings
+        from densevidcap.pipeline.captioner import DenseCaptioner
         from densevidcap.pipeline.captions import choose_captions
         from densevidcap.pipeline.story import tell
 
         captioner = DenseCaptioner.load(model)
-    named = name_settings(
-        k=k,
-        diversity=diversity,
-        frames=frames,
-        beam=beam,
-        seed=seed,
-        sure=sure,
-        per_shot=per_shot,
-    )
-    settings = {**(RAW if raw else {}), **others, **named}
+    settings = _resolve(keywords, others, raw)
     captioner.override(settings)
 
     described: dict[str, DenseCaptions] = {}
@@ -185,6 +241,13 @@ def command(
     if as_json:
         _print_json(described.values(), story)
     sys.exit(0 if len(described) == len(sources) else 1)
+
+
+def _resolve(keywords: Mapping[str, Any], others: Mapping[str, Any], raw: bool) -> dict[str, Any]:
+    """Settings by their dotted names: what options say before --set, and that before --raw."""
+    from densevidcap.pipeline.captioner import RAW, name_settings
+
+    return {**(RAW if raw else {}), **others, **name_settings(**keywords)}
 
 
 @contextmanager

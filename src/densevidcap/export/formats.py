@@ -48,6 +48,29 @@ FORMATS = {
 }
 """One line for each; everything that offers formats reads this."""
 
+
+@dataclass(frozen=True)
+class SetFormat:
+    """A kind of file about a set."""
+
+    ending: str
+    """Of the one file of all clips, with its name, or of each clip's."""
+    per: Literal["set", "clip"]
+    about: str
+    """For people."""
+
+
+SET_FORMATS = {
+    "jsonl": SetFormat("captions.jsonl", "set", "JSON Lines: everything, one clip a line"),
+    "csv": SetFormat("captions.csv", "set", "a table, one sentence a row (--columns)"),
+    "parquet": SetFormat("captions.parquet", "set", "the same table; extra `tables`"),
+    "huggingface": SetFormat("metadata.jsonl", "set", "VideoFolder's list of files and captions"),
+    "predictions": SetFormat("predictions.json", "set", "for `densevidcap evaluate`"),
+    "txt": SetFormat(".txt", "clip", "sentences alone, one a line"),
+    "xmp": SetFormat(".xmp", "clip", "a sidecar for photo and film managers"),
+}
+"""Those that only sets have; those of single clips can be written of each clip too."""
+
 ENDINGS = {kind: each.ending for kind, each in FORMATS.items()}
 """Format to the ending of its files."""
 

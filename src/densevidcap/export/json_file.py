@@ -54,7 +54,7 @@ def to_dict(captions: DenseCaptions) -> dict[str, Any]:
         "model": {"name": captions.model, "version": captions.model_version},
         **settings,
         **({"silent": [list(span) for span in captions.silent]} if captions.silent else {}),
-        "captions": [_caption_to_dict(caption) for caption in captions],
+        "captions": [caption_to_dict(caption) for caption in captions],
     }
 
 
@@ -79,7 +79,7 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
         duration=_positive(_number(content["duration"])),
         width=width,
         height=height,
-        captions=tuple(_caption_from_dict(each, version) for each in content["captions"]),
+        captions=tuple(caption_from_dict(each, version) for each in content["captions"]),
         model=_text(content["model"]["name"]),
         model_version=_text(content["model"]["version"]),
         settings=dict(content.get("settings", {})),
@@ -87,7 +87,7 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
     )
 
 
-def _caption_to_dict(caption: Caption) -> dict[str, Any]:
+def caption_to_dict(caption: Caption) -> dict[str, Any]:
     sequence = caption.sequence
     frames = sequence.source_frames or (None,) * len(sequence.times)
     return {
@@ -114,7 +114,7 @@ def _caption_to_dict(caption: Caption) -> dict[str, Any]:
     }
 
 
-def _caption_from_dict(content: dict[str, Any], version: int) -> Caption:
+def caption_from_dict(content: dict[str, Any], version: int = VERSION) -> Caption:
     from densevidcap.types import Caption, Grid, RegionSequence
 
     boxes = content["boxes"]

@@ -43,6 +43,9 @@ STEPS: tuple[Step, ...] = get_args(Step)
 Report = Callable[[Step, float], None]
 """Called when a step begins, with the share of all work that is done, 0 to 1."""
 
+Watch = Callable[[FrameGrid, Shot], None]
+"""Called with what the Lexical-FCN saw in each segment, of which an analysis keeps only a part."""
+
 RANKING = "ranking.json"
 UNCALIBRATED = Trust()
 
@@ -188,6 +191,7 @@ class DenseCaptioner:
         clip: Clip,
         settings: Mapping[str, Any] | None = None,
         report: Report = lambda *_: None,
+        watch: Watch = lambda *_: None,
     ) -> Analysis:
         """Look at each segment, and keep what choosing captions needs. Holds one at a time."""
         config = self.override(settings or {})
@@ -206,6 +210,7 @@ class DenseCaptioner:
                 continue
             begin("words")
             seen = self.words.read(frames)
+            watch(seen, span)
             extracted = extract_streams(self.generator.extracted, clip, frames.times, span)
             segments.append(self.describe(seen, span, config, len(spans) == 1, begin, extracted))
         if not segments:

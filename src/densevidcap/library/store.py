@@ -1,0 +1,387 @@
+"""A library: one folder with what is known of many clips, whatever happens while it is made.
+
+    library.json            what it is
+    sources.jsonl           which file is which clip, and which files failed; lines are added
+    failed.txt              the latter, for people
+    clips/ab/abcd….json     a clip's result: written last, so what has one is done
+    words/ab/abcd….safetensors   the words that its regions show
+    corrections/ab/abcd….json    what a person put right: captioning never writes here
+    lexica/….json           the words that can be shown
+    index.sqlite            made of all this for `find`, and again whenever it is missing
+
+Clips are named by what they hold, so files may be renamed and folders moved.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from os.path import lexists, normpath, relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from densevidcap.data.text_files import read_json
+from densevidcap.errors import CorpusError, OutputError
+from densevidcap.export.json_file import UNSOUND, caption_from_dict, from_dict, to_dict
+from densevidcap.files import WORKSPACE, hold, replacing, writing
+from densevidcap.intake import parse_json
+from densevidcap.types import Caption, DenseCaptions
+
+if TYPE_CHECKING:
+    from densevidcap.library.search import Answer
+    from densevidcap.library.shown import WordList, WordRecord
+
+VERSION = 1
+"""Raised when a reader of older libraries would misunderstand newer ones."""
+CARD, SOURCES, FAILED, INDEX = "library.json", "sources.jsonl", "failed.txt", "index.sqlite"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, folder or shard's member, and which clip it is."""
+
+    path: str
+    """Absolute."""
+    name: str
+    """For people: below the folder that was asked for."""
+    stamp: str
+    """While it is the same, so is the clip."""
+    identity: str | None = None
+    """None if it failed before that was known."""
+    failed: str | None = None
+    """The reason, or None."""
+    way: str | None = None
+    """From the library's folder to the path: stays right when both are moved."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was said of one clip."""
+
+    identity: str
+    recipe: str
+    """Of everything that can change a sentence."""
+    captions: DenseCaptions
+    """As the model said it, without corrections."""
+    seconds: float
+    """How long it took."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a person says instead of a sentence."""
+
+    said: str
+    """The sentence that is replaced; stays in force whatever a model says later."""
+    caption: Caption | None
+    """None if it is left out."""
+
+
+class Library:
+    """Reading needs nothing but the folder; whoever writes holds it (`writing_alone`)."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if not is_library(self.folder):
+            raise CorpusError(
+                f"{folder}: no library here; make one with: densevidcap caption CLIPS --library DIR"
+            )
+        content = read_json(self.folder / CARD)
+        version = content.get("version") if isinstance(content, dict) else None
+        if version != VERSION:
+            raise CorpusError(
+                f"{folder}: a library of version {version!s:.40}, but this reads {VERSION};"
+                " update densevidcap or caption the clips again"
+            )
+
+    @classmethod
+    def make(cls, folder: Path) -> Library:
+        """The library of that folder, which is a new one if it is empty or not there yet."""
+        if not is_library(folder):
+            if lexists(folder) and (not folder.is_dir() or _has_content(folder)):
+                raise OutputError(f"{folder}: is no library; name a new or empty folder for it")
+            _write_json(folder / CARD, {"version": VERSION, "kind": "densevidcap library"})
+        return cls(folder)
+
+    @contextmanager
+    def writing_alone(self) -> Iterator[None]:
+        refusal = OutputError(
+            f"{self.folder}: another process is writing here; wait for it, or end it"
+        )
+        with hold(self.folder, refusal):
+            for left in self.folder.glob(f"*/*/{WORKSPACE}*/"):
+                shutil.rmtree(left, ignore_errors=True)
+            self.__dict__.pop("sources", None)
+            yield
+
+    # What files are which clips
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """By path; of each what was noted last."""
+        known: dict[str, Source] = {}
+        path = self.folder / SOURCES
+        if not path.exists():
+            return known
+        with writing(path):
+            lines = path.read_bytes().splitlines()
+        for line in lines:
+            try:
+                source = Source(**parse_json(line, file_names=True))
+            except (TypeError, ValueError):
+                # A kill in the middle of a line costs that line.
+                continue
+            known.pop(source.path, None)
+            known[source.path] = source
+        return known
+
+    def note(self, source: Source) -> None:
+        """Add what is known of a file; nothing if it is known already."""
+        source = replace(source, way=_find_way(source.path, self.folder.absolute()))
+        if self.sources.get(source.path) == source:
+            return
+        path = self.folder / SOURCES
+        # In ASCII, because names of files may hold what UTF-8 has no bytes for. A line of its own,
+        # also after one that a kill cut short.
+        line = "\n" + json.dumps(asdict(source)) + "\n"
+        with writing(path), path.open("a", encoding="ascii") as stream:
+            stream.write(line)
+        self.sources.pop(source.path, None)
+        self.sources[source.path] = source
+
+    def locate(self, source: Source) -> str:
+        """Where the file is by now: where it was, or the same way from the library as then."""
+        if not _is_there(source.path) and source.way is not None:
+            moved = name_path(self.folder / source.way)
+            if _is_there(moved):
+                return moved
+        return source.path
+
+    def list_files(self) -> list[tuple[Source, str]]:
+        """Every file whose clip is done, with its place; in the order of their names.
+
+        Of a clip's files that are gone, the last one stands for it only if all of them are.
+        """
+        # A place that was noted under two paths, because all was moved, is what was noted last.
+        places = {self.locate(source): source for source in self.sources.values()}
+        by_clip: dict[str, list[tuple[Source, str]]] = defaultdict(list)
+        for place, source in places.items():
+            if source.identity is not None and self.is_done(source.identity):
+                by_clip[source.identity].append((source, place))
+        found: list[tuple[Source, str]] = []
+        for files in by_clip.values():
+            found += [each for each in files if _is_there(each[1])] or files[-1:]
+        return sorted(found, key=lambda each: (each[0].name, each[1]))
+
+    def list_failures(self) -> list[Source]:
+        return [source for source in self.sources.values() if source.failed is not None]
+
+    def write_failures(self) -> None:
+        """The list for people; no file if there are none."""
+        failed = self.list_failures()
+        path = self.folder / FAILED
+        if not failed:
+            path.unlink(missing_ok=True)
+            return
+        with replacing(path) as temporary:
+            lines = (f"{source.path}\t{source.failed}\n" for source in failed)
+            temporary.write_text("".join(lines), encoding="utf-8", errors="backslashreplace")
+
+    # Results
+
+    def __len__(self) -> int:
+        """How many clips are done."""
+        return sum(1 for _ in self.identities())
+
+    def identities(self) -> Iterator[str]:
+        yield from sorted(path.stem for path in self.folder.glob("clips/??/*.json"))
+
+    def place(self, kind: str, identity: str, ending: str = ".json") -> Path:
+        return self.folder / kind / identity[:2] / f"{identity}{ending}"
+
+    def is_done(self, identity: str, recipe: str | None = None) -> bool:
+        """With `recipe`, only if nothing that can change a sentence is different now."""
+        path = self.place("clips", identity)
+        if recipe is None:
+            return path.exists()
+        try:
+            return self.read_entry(identity).recipe == recipe
+        except CorpusError:
+            return False
+
+    def write(self, entry: Entry, words: WordRecord, lexicon: WordList) -> None:
+        """Keep what is known of a clip: its result last and whole, so that it is done or not."""
+        listed = self.folder / "lexica" / f"{words.digest}.json"
+        if not listed.exists():
+            lexicon.save(listed)
+        words.save(self.place("words", entry.identity, ".safetensors"))
+        content = {
+            "version": VERSION,
+            "recipe": entry.recipe,
+            "seconds": round(entry.seconds, 2),
+            "result": to_dict(entry.captions),
+        }
+        _write_json(self.place("clips", entry.identity), content)
+
+    def read_entry(self, identity: str) -> Entry:
+        path = self.place("clips", identity)
+        content = read_json(path, file_names=True)
+        try:
+            captions = from_dict(content["result"])
+            return Entry(identity, str(content["recipe"]), captions, float(content["seconds"]))
+        except UNSOUND as error:
+            raise CorpusError(f"{path}: damaged ({error!r:.80}); caption the clips again") from None
+
+    def read_words(self, identity: str) -> WordRecord | None:
+        """None if there is no sound record: then words are not searched."""
+        from densevidcap.library.shown import WordRecord
+
+        try:
+            return WordRecord.load(self.place("words", identity, ".safetensors"))
+        except CorpusError:
+            return None
+
+    def read_lexicon(self, digest: str) -> WordList:
+        from densevidcap.library.shown import WordList
+
+        return WordList.load(self.folder / "lexica" / f"{digest}.json")
+
+    def captions(self, identity: str, place: str | None = None) -> DenseCaptions:
+        """A clip's sentences as they stand now, with corrections; of the file at `place`."""
+        said = self.read_entry(identity).captions
+        said = replace(said, source=place or said.source)
+        for correction in self.read_corrections(identity):
+            said = _apply(said, correction)
+        return said
+
+    # What people put right
+
+    def read_corrections(self, identity: str) -> list[Correction]:
+        path = self.place("corrections", identity)
+        if not path.exists():
+            return []
+        content = read_json(path)
+        try:
+            return [
+                Correction(str(row["said"]), row["caption"] and caption_from_dict(row["caption"]))
+                for row in content["corrections"]
+            ]
+        except UNSOUND as error:
+            raise CorpusError(
+                f"{path}: not corrections as densevidcap writes them ({error!r:.80}); repair it"
+            ) from None
+
+    def correct(self, place: str | Path, said: str, text: str | None) -> None:
+        """Say `text` instead of what is said of the clip at `place`; None leaves it out.
+
+        Whatever captions the clip later, with `--overwrite` too, the correction stays.
+        """
+        identity = self.find_identity(place)
+        captions = self.captions(identity)
+        wanted = _unify(said)
+        for caption in captions:
+            if _unify(caption.text) == wanted:
+                break
+        else:
+            raise CorpusError(
+                f"{place}: nobody says '{said}' of it; the sentences are: "
+                + " | ".join(caption.text for caption in captions)
+            )
+        new = None
+        if text is not None:
+            new = replace(caption, text=text, raw=text, confidence=1.0, evidence=(), unsupported=())
+        # A correction of a correction takes its place.
+        earlier = self.read_corrections(identity)
+        origin = next((e.said for e in earlier if e.caption == caption), caption.text)
+        kept = [each for each in earlier if each.caption != caption]
+        rows = [_correction_to_dict(each) for each in [*kept, Correction(origin, new)]]
+        _write_json(self.place("corrections", identity), {"corrections": rows})
+
+    def find_identity(self, place: str | Path) -> str:
+        """Of a file by its path, by its name in the library, or by the end of either."""
+        wanted = str(place)
+        absolute = name_path(wanted)
+        files = [(source, at) for source, at in self.list_files() if source.identity is not None]
+        for fits in (
+            lambda source, at: at == absolute or source.path == absolute,
+            lambda source, _: source.name == wanted,
+            lambda source, _: f"/{source.name}".endswith(f"/{wanted}"),
+        ):
+            found = {str(source.identity) for source, at in files if fits(source, at)}
+            if len(found) == 1:
+                return found.pop()
+            if found:
+                raise CorpusError(f"{place}: several clips are called so; give the whole path")
+        raise CorpusError(
+            f"{place}: no clip of {self.folder}; see: densevidcap export --format csv"
+        )
+
+    # Questions
+
+    def find(self, question: str, most: int = 10) -> list[Answer]:
+        """The clips, times and boxes that fit the question best."""
+        from densevidcap.library.search import Finder
+
+        with Finder(self) as finder:
+            return finder.find(question, most)
+
+
+def name_path(source: Path | str) -> str:
+    """Absolute, and the same for all ways to write it; links are left as they are."""
+    return normpath(Path(source).absolute())
+
+
+def is_library(folder: Path) -> bool:
+    return (folder / CARD).is_file()
+
+
+def _has_content(folder: Path) -> bool:
+    return any(not path.name.startswith((".lock", WORKSPACE)) for path in folder.iterdir())
+
+
+def _find_way(path: str, start: Path) -> str | None:
+    """From a folder to a path, as it stays when both are moved; None between two drives."""
+    try:
+        return relpath(path, start)
+    except ValueError:
+        return None
+
+
+def _is_there(place: str) -> bool:
+    return lexists(place) or ("::" in place and lexists(place.rpartition("::")[0]))
+
+
+def _apply(captions: DenseCaptions, correction: Correction) -> DenseCaptions:
+    """Whoever says that sentence now, the correction is in its place; else it comes first."""
+    rows: list[Caption] = []
+    new = correction.caption
+    for caption in captions:
+        if _unify(caption.text) != _unify(correction.said):
+            rows.append(caption)
+        elif new is not None and new not in rows:
+            rows.append(new)
+    if new is not None and new not in rows:
+        rows.insert(0, new)
+    return replace(captions, captions=tuple(rows))
+
+
+def _unify(sentence: str) -> str:
+    return sentence.strip().rstrip(".").casefold()
+
+
+def _correction_to_dict(correction: Correction) -> dict[str, Any]:
+    from densevidcap.export.json_file import caption_to_dict
+
+    new = correction.caption
+    return {"said": correction.said, "caption": None if new is None else caption_to_dict(new)}
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    with replacing(path) as temporary:
+        # In ASCII, because names of files may hold what UTF-8 has no bytes for.
+        temporary.write_text(json.dumps(content, allow_nan=False) + "\n", encoding="ascii")
