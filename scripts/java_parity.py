@@ -78,6 +78,21 @@ PARTS = (
 """Words with stems, synonyms and paraphrases among each other."""
 
 
+HARD = (
+    *(
+        "at the same time",
+        "simultaneously",
+        "with a view to making sure that",
+        "in order to ensure",
+    ),
+    *("on the other hand", "as a result of the", "in the middle of the", "right now", "at present"),
+    *("found", "establish", "better", "improve", "leaves", "foliage", "drawers", "sofa", "couch"),
+    *("film", "movie", "guy", "man", "bicycle", "bike", "a great deal", "very much", "glasses"),
+    *("80's", "a,1", "1,a", "x--y", "--", "cook", "cooks", "cooked", "the", "of", "is", "a", "to"),
+)
+"""Long phrases, forms that are words of their own, and what METEOR splits with rules of its own."""
+
+
 def say(source: random.Random) -> str:
     """A sentence, of which some parts may be missing or out of order."""
     said = [source.choice(part) for part in PARTS if source.random() < 0.85]
@@ -190,6 +205,11 @@ def pin(path: Path) -> None:
     # What parts cases for the jar is never in a tokenised sentence.
     raw = [" ".join(text.replace("|||", "").split()) for text in raw]
     cases = [(raw[n], raw[n + 1 : n + source.randint(2, 5)]) for n in range(0, len(raw), 5)]
+    for _ in range(120):
+        drawn = [source.choice(HARD) for _ in range(source.randint(8, 30))]
+        cases.append((" ".join(drawn), [" ".join(source.sample(drawn, len(drawn)))]))
+        cases.append((" ".join(source.choices(HARD, k=12)), [" ".join(source.choices(HARD, k=12))]))
+    cases += [(text, [text]) for text in raw[:5]]
     jar = java.Meteor()
     overall, scores = jar.score([jar.match(*case) for case in cases])
     jar.close()

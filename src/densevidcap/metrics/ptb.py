@@ -235,6 +235,7 @@ class Automaton:
                 end -= 1
                 if rule.trimmed and end - place == 1:
                     token = text[place:end]
+            assert end > place, "every token has a character"
             if token is not None:
                 yield token
             place = end
