@@ -27,6 +27,7 @@ from densevidcap.data.text_files import replace_text
 from densevidcap.metrics import java, ptb
 from densevidcap.metrics.coco import find_beside, import_coco
 from densevidcap.metrics.meteor import Meteor
+from densevidcap.metrics.meteor.paraphrases import find_table, index_table
 
 Case = tuple[str, Sequence[str]]
 """A sentence and its references."""
@@ -179,6 +180,17 @@ def measure(clips: Sequence[Sequence[str]], tokenise: Callable[..., list[str]], 
     )
 
 
+def measure_index() -> str:
+    """What the first evaluation of a user pays for the index of paraphrases."""
+    begin, cpu = time.perf_counter(), time.process_time()
+    index = index_table(find_table())
+    size = sum(numbers.nbytes for numbers in index.values())
+    return (
+        f"{time.process_time() - cpu:.1f} CPU-seconds ({time.perf_counter() - begin:.1f} in all), "
+        f"{size / 1e6:.0f} MB"
+    )
+
+
 START = """
 import time
 begin = time.perf_counter()
@@ -301,6 +313,7 @@ def main(captions: Path | None, split: str, pinned: Path | None) -> None:
     click.echo(f"497 sentences, {sum(len(said) - 1 for said in many):,} references")
     click.echo(f"jars    {measure(many, java.tokenise_ptb, java.Meteor)}")
     click.echo(f"Python  {measure(many, ptb.tokenise_ptb, Meteor)}")
+    click.echo(f"Index of paraphrases, once: {measure_index()}")
     click.echo(
         f"A new process with one sentence: jars {measure_start(True):.2f} s, "
         f"Python {measure_start(False):.2f} s"
