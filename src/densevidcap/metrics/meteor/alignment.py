@@ -177,7 +177,7 @@ def _resolve(matches: Sequence[Sequence[Match]], length: int) -> list[Match]:
                 states.append(state)
                 continue
             if fixed is not None:
-                states.append(_take(fixed, state, cost + fixed.distance))
+                states.append(_take(fixed, state, cost))
                 continue
             for move in moves:
                 if not (words & move.words or words_there & move.words_there):

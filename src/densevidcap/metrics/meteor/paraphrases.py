@@ -83,7 +83,7 @@ def _find_places(among: Array, numbers: Array) -> npt.NDArray[np.int64]:
 def load_paraphrases(table: Path | None = None) -> Paraphrases:
     """The index of METEOR's or another table, made and kept in the cache if it is not there."""
     if table is None:
-        table = find_beside(import_coco("meteor.meteor"), "data") / "paraphrase-en.gz"
+        table = find_table()
     kept = find_cache() / f"paraphrases-{_VERSION}-{_read_mark(table)}.safetensors"
     try:
         return Paraphrases(load_file(kept))
@@ -101,6 +101,10 @@ def load_paraphrases(table: Path | None = None) -> Paraphrases:
             stacklevel=2,
         )
     return Paraphrases(index)
+
+
+def find_table() -> Path:
+    return find_beside(import_coco("meteor.meteor"), "data") / "paraphrase-en.gz"
 
 
 def _read_mark(table: Path) -> str:
