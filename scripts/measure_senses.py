@@ -51,13 +51,11 @@ BASE = ModelConfig().override(
         "streams.frame_level": ("frames",),
         "streams.clip_level": (),
         "streams.dropout": {"frames": 0.3},
-        "captioner.kind": "mean-pooling",
         "captioner.hidden": 64,
         "captioner.embedding": 32,
         "captioner.dropout": 0.0,
         "training.sentences.min_count": 1,
         "training.sentences.batch": 16,
-        "training.sentences.epochs": 100,
         "training.sentences.learning_rate": 3e-3,
         "decoding.samples": 0,
         "decoding.beam": 2,
@@ -75,18 +73,20 @@ def make_words(folder: Path) -> Path:
     return folder
 
 
-def add_streams(motion: str | None, sound: str | None) -> ModelConfig:
+def add_streams(motion: str | None, sound: str | None, kind: str, epochs: int) -> ModelConfig:
     given = [name for name in (motion, sound) if name]
     return BASE.override(
         {
             "streams.frame_level": ("frames", *([motion] if motion else [])),
             "streams.clip_level": (sound,) if sound else (),
             "streams.dropout": {"frames": 0.3, **dict.fromkeys(given, 0.2)},
+            "captioner.kind": kind,
+            "training.sentences.epochs": epochs,
         }
     )
 
 
-def tell(out: Path, motion: str, sound: str) -> None:
+def tell(out: Path, motion: str, sound: str, kind: str, epochs: int) -> None:
     manifest = out / "clips" / "manifest.jsonl"
     if not manifest.exists():
         write_senses(out / "clips", range(CLIPS))
@@ -95,8 +95,9 @@ def tell(out: Path, motion: str, sound: str) -> None:
     print("| --- | --- |" + " ---: |" * len(FACTS))
     for with_motion, with_sound in ((False, False), (True, False), (False, True), (True, True)):
         names = [n for n, wanted in ((motion, with_motion), (sound, with_sound)) if wanted]
-        config = add_streams(motion if with_motion else None, sound if with_sound else None)
-        folder = out / "-".join(["frames", *names])
+        given = motion if with_motion else None, sound if with_sound else None
+        config = add_streams(*given, kind, epochs)
+        folder = out / "-".join([kind, str(epochs), *names])
         stage = SentenceStage(folder, config, manifest, words, out / "cache")
         stage.run(Silent())
         generator = CaptionGenerator.load(folder)
@@ -211,6 +212,8 @@ def main() -> None:
     told.add_argument("out", type=Path)
     told.add_argument("--motion", default="i3d")
     told.add_argument("--sound", default="audio_words")
+    told.add_argument("--kind", default="mean-pooling", help="of the captioner")
+    told.add_argument("--epochs", type=int, default=100)
     costs = verbs.add_parser("cost")
     costs.add_argument("clips", nargs="+")
     probed = verbs.add_parser("probe")
@@ -218,7 +221,7 @@ def main() -> None:
     probed.add_argument("--streams", nargs="+", default=["audio_words", "soundnet"])
     options = parser.parse_args()
     if options.verb == "told":
-        tell(options.out, options.motion, options.sound)
+        tell(options.out, options.motion, options.sound, options.kind, options.epochs)
     elif options.verb == "probe":
         probe(options.manifest, options.streams)
     else:
