@@ -153,8 +153,8 @@ def probe(manifest: Path, names: Sequence[str]) -> None:
             values, _ = _extract(stream, str(record.source))
             if values is not None:
                 rows[name][record.id] = values if values.ndim == 1 else values.mean(axis=0)
-    print("| stream | learned from | clips | right | the most frequent category |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    print("| stream | learned from | clips | right | 95% interval | the most frequent category |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     categories = sorted({str(r.category) for r in trained})
     for name in [*names, " + ".join(names)]:
         parts = name.split(" + ")
@@ -166,8 +166,10 @@ def probe(manifest: Path, names: Sequence[str]) -> None:
         is_trained = torch.tensor([r.split == "train" for r in known])
         right = classify(inputs, labels, is_trained)
         usual = (labels[~is_trained] == labels[is_trained].mode().values).float().mean()
-        counts = f"{int(is_trained.sum())} | {int((~is_trained).sum())}"
-        print(f"| {name} | {counts} | {right:.1%} | {usual:.1%} |", flush=True)
+        measured = int((~is_trained).sum())
+        off = 1.96 * (right * (1 - right) / measured) ** 0.5
+        told = f"{right:.1%} | {right - off:.0%} to {right + off:.0%} | {usual:.1%}"
+        print(f"| {name} | {int(is_trained.sum())} | {measured} | {told} |", flush=True)
 
 
 def classify(inputs: Tensor, labels: Tensor, is_trained: Tensor) -> float:
