@@ -126,7 +126,7 @@ def show(
         clips,
         "Looking and listening",
         lambda source, _: _tell(
-            source, there, snippets, pictures.get(source), words.get("audio_words")
+            source, there, snippets, pictures.get(source), words.get("audio_words"), overwrite
         ),
         fail_fast,
     )
@@ -144,6 +144,7 @@ def _tell(
     snippets: int | None,
     picture: Path | None,
     words: ExtractedStream | None,
+    overwrite: bool,
 ) -> Told:
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import end_of
@@ -158,7 +159,7 @@ def _tell(
     if picture is not None:
         times = clip.times()
         counted = None if words is None else words.extract(clip, times, (0.0, end_of(times)))
-        with replacing(picture) as temporary:
+        with replacing(picture, overwrite) as temporary:
             draw_streams(clip, actions, heard, scenes, counted).save(temporary, "PNG")
     return Told(clip.name, heard is not None, actions, scenes)
 

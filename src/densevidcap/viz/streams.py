@@ -25,6 +25,8 @@ _MARGIN = 12
 _LINE = 19
 _SOUND = 120
 _BARS = 70
+_FRAME = 320
+"""Pixels of a frame's longer side at most."""
 
 
 def draw_spectrogram(sound: FloatArray, rate: int, size: Size, duration: float) -> Image.Image:
@@ -91,7 +93,7 @@ def _frame(picture: Image.Image) -> Image.Image:
 def _draw_actions(clip: Clip, actions: Sequence[Moment]) -> Image.Image:
     """Frames as wide as there is room for, each in the middle of its snippet."""
     room = (WIDTH - 2 * _MARGIN) // len(actions)
-    width, height = fit((clip.info.width, clip.info.height), room - 4)
+    width, height = fit((clip.info.width, clip.info.height), min(room - 4, _FRAME))
     times = clip.times()
     middles = [(moment.start + moment.end) / 2 for moment in actions]
     places = np.unique(np.minimum(np.searchsorted(times, middles), len(times) - 1)).tolist()

@@ -25,8 +25,8 @@ from torch import nn
 from densevidcap.errors import ModelError
 from densevidcap.files import replacing
 from densevidcap.intake import check_plain, parse_json
-from densevidcap.model_folder import hash_file
 from densevidcap.models.backbones.weights import Tensors, read_weights
+from densevidcap.models.shared_eyes import hash_tensors
 
 FOLDER = "DENSEVIDCAP_WEIGHTS"
 """Environment variable that names the folder."""
@@ -179,7 +179,16 @@ class Extractor(nn.Module):
 
 @cache
 def _hash(path: Path) -> str:
-    return hash_file(path)
+    """Of the tensors alone: the same weights may come by several ways."""
+    return hash_tensors(_read(path))
+
+
+def _read(path: Path) -> Tensors:
+    try:
+        tensors: Tensors = load_file(path)
+    except SafetensorError as error:
+        raise _damaged(path, error) from None
+    return tensors
 
 
 @cache
@@ -204,12 +213,8 @@ def load_extractor(kind: type[Network]) -> Network:
     known = _loaded.get(path)
     if isinstance(known, kind):
         return known
-    try:
-        tensors: Tensors = load_file(path)
-    except SafetensorError as error:
-        raise _damaged(path, error) from None
     network = kind()
-    _fill(network, tensors, str(path))
+    _fill(network, _read(path), str(path))
     _loaded[path] = network
     return network.eval().requires_grad_(False)
 
@@ -244,6 +249,9 @@ def install_weights(
     with replacing(path, overwrite) as temporary:
         state = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
         save_file(state, temporary, header)
+    _loaded.pop(path, None)
+    _hash.cache_clear()
+    _read_header.cache_clear()
     return path
 
 
