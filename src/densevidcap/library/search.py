@@ -279,16 +279,16 @@ def fuse(signals: Mapping[str, Scores]) -> Scores:
 def _place_words(
     segment: ShownWords, words: Sequence[int]
 ) -> tuple[float, float, float, Box | None] | None:
-    """When all of the words are seen best together, how long that lasts, and where the first is."""
-    followed = [segment.follow(word) for word in words]
-    seen = [shown for shown in followed if shown.any()]
+    """When all of the words are seen best together, how long that lasts, and where the first is.
+
+    Of the frames that are nearly as good as the best, one is told where the word has a box that
+    fits, if there is one.
+    """
+    seen = [shown for word in words if (shown := segment.follow(word)).any()]
     if not seen:
         return None
     together = np.sum([np.log(np.maximum(shown, FAINT)) for shown in seen], axis=0)
-    # Of frames that are as good, one that has a box that fits.
-    fitted = segment.boxed_frames[np.isin(segment.boxed, words)]
-    boxed = np.isin(np.arange(len(segment.times)), fitted)
-    best = int(np.argmax(together + 0.05 * boxed))
+    best = int(np.argmax(together))
     holds = together >= together[best] - len(seen) * log(2)
     first = last = best
     while first > 0 and holds[first - 1]:
@@ -298,9 +298,13 @@ def _place_words(
     times = segment.times
     start = segment.start if first == 0 else float(times[first - 1] + times[first]) / 2
     end = segment.end if last == len(times) - 1 else float(times[last] + times[last + 1]) / 2
-    boxes = (segment.find_box(word, best) for word in words)
-    box = next((each for each in boxes if each is not None), None)
-    return float(start), float(end), float(times[best]), box
+    for word in words:
+        fitted = segment.boxed_frames[segment.boxed == word].tolist()
+        inside = [frame for frame in fitted if first <= frame <= last]
+        frame = max(inside, key=lambda each: float(together[each]), default=best)
+        if (box := segment.find_box(word, frame)) is not None:
+            return float(start), float(end), float(times[frame]), box
+    return float(start), float(end), float(times[best]), None
 
 
 def _find_embedding() -> Embed | None:
