@@ -40,7 +40,7 @@ def main() -> None:
     for name, scores in signals.items():
         tell(name, scores, owners)
     if "meaning" in signals:
-        tell("sentences + words", add(signals, WEIGHTS | {"meaning": 0.0}), owners)
+        tell("sentences + words", add(signals, {**WEIGHTS, "meaning": 0.0}), owners)
     tell("all fused", add(signals, WEIGHTS), owners)
     recalls = "".join(f"{100 * top / clips:8.1f}" for top in TOPS)
     print(f"{'chance':28}{recalls}{(clips + 1) / 2:13.0f}")

@@ -89,7 +89,11 @@ def test_what_is_kept_is_read_back(kept: ShownWords, tmp_path: Path) -> None:
 def test_a_recipe_changes_with_what_can_change_a_sentence(tmp_path: Path) -> None:
     model = write_model(tmp_path / "tiny")
     recipe = Describer(model, {}).recipe
-    others = [{"selection.k": 1}, {"decoding.seed": 9}, {"boxes.level": 0.2}]
+    others: list[dict[str, float]] = [
+        {"selection.k": 1},
+        {"decoding.seed": 9},
+        {"boxes.level": 0.2},
+    ]
     assert len({recipe, *(Describer(model, each).recipe for each in others)}) == 4
     (model / "ranking.json").write_text('{"slope": 2.0, "fit": 0.5, "offset": -1.0}')
     assert Describer(model, {}).recipe != recipe
