@@ -61,6 +61,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a  Café\tdogs", ["a", "cafe", "dog", "##s"]),
         ("dogx", ["[UNK]"]),
         ("$a", ["$", "a"]),
+        ("a日本dog", ["a", "[UNK]", "[UNK]", "dog"]),
+        ("dog" + 98 * "s", ["[UNK]"]),
         ("", []),
     ],
 )
