@@ -9,6 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from tests.data.made_clips import write_video
+from tests.library.made_library import make_library
 from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import VERBS, root
@@ -22,6 +23,8 @@ COMMANDS = {
     "regions": ("regions talk.mp4 --model model/words --out drawn", "drawn/talk-regions.png"),
     "prepare": ("prepare table mine.csv --out made.jsonl", "made.jsonl"),
     "lexicon": ("lexicon --captions mine.jsonl --min-count 1 --out words.json", "words.json"),
+    "find": ("find library dog --playlist dogs.m3u", "dogs.m3u"),
+    "export": ("export library --format csv --out all.csv", "all.csv"),
     "evaluate": ("evaluate --predictions p.json --references r.json --out s.json", "s.json"),
 }
 """A command, and one of the files that it writes."""
@@ -33,7 +36,7 @@ INPUTS = {
     "evaluate": "p.json",
 }
 """What must not be given as the command's last word, which is where it writes."""
-GOES_ON = {"train", "fit", "serve"}
+GOES_ON = {"train", "fit", "serve", "correct"}
 """These go on in their folder; each has tests of its own."""
 READS = {"models"}
 
@@ -48,6 +51,7 @@ def here(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_video(tmp_path / "talk.mp4", 5)
     (tmp_path / "model").symlink_to(model)
+    make_library(tmp_path / "library")
     (tmp_path / "mine.csv").write_text("video,caption\ntalk.mp4,a dog\n")
     row = {"id": "talk", "source": "talk.mp4", "captions": ["a dog is running"], "split": "train"}
     (tmp_path / "mine.jsonl").write_text(json.dumps(row))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Sequence
@@ -13,14 +16,17 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.library.made_library import add, make_library, make_words
+from PIL import Image
+from tests.data.made_clips import brightness, paint, write_video
+from tests.export.made_captions import make_caption, make_captions
+from tests.library.made_library import WORDS, add, make_library, make_words
 
 import densevidcap
 from densevidcap.cli import root
 from densevidcap.errors import CorpusError
 from densevidcap.library.search import Finder, fuse, standardise
 from densevidcap.library.shown import WordRecord, from_byte, to_byte
-from densevidcap.library.store import INDEX, Library
+from densevidcap.library.store import INDEX, Entry, Library, Source
 from densevidcap.types import Box, FloatArray
 
 
@@ -166,11 +172,6 @@ def test_nearness_of_meaning_finds_what_has_no_word_in_common(library: Library) 
 
 
 def test_segments_of_a_film_are_answers_by_themselves(tmp_path: Path) -> None:
-    from tests.export.made_captions import make_caption, make_captions
-    from tests.library.made_library import WORDS
-
-    from densevidcap.library.store import Entry, Source
-
     library = Library.make(tmp_path / "library")
     shots = (make_words({"man": 0.9}), make_words({"dog": 0.9}, {"dog": (2,)}, span=(4.0, 8.0)))
     said = make_captions(
@@ -202,7 +203,8 @@ def test_no_unit_of_a_signal_matters(values: list[float], scale: float, shift: f
     if scores.std() > 1e-6:
         assert np.allclose(standardise(scale * scores + shift), plain, atol=1e-5)
         assert np.isclose(plain.std(), 1)
-    assert np.allclose(fuse({"one": plain, "two": plain}), plain)
+    assert np.allclose(fuse({"words": plain, "meaning": plain}), plain)
+    assert np.allclose(fuse({"meaning": plain}), plain)
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -241,6 +243,26 @@ class TestVerb:
         code, _, _ = run("find", library.folder, "ball", "--playlist", path)
         assert code == 1
         assert path.read_bytes() == before
+
+    def test_a_sheet_shows_each_answer_with_its_box(self, library: Library, tmp_path: Path) -> None:
+        clip = write_video(tmp_path / "beach <b>.mp4", 40)
+        identity = library.find_identity("beach.mp4")
+        library.note(Source(str(clip), "beach <b>.mp4", "s", identity))
+        code, _, _ = run("find", library.folder, "dogs & a beach", "--sheet", tmp_path / "s.html")
+        assert code == 0
+        page = (tmp_path / "s.html").read_text()
+        # The other clip's file is not there.
+        (data,) = re.findall(r'src="data:image/jpeg;base64,([^"]+)"', page)
+        picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+        assert picture.shape == (240, 320, 3)
+        # Frame 15 of 40, as the clip is painted.
+        expected = brightness(paint(15, 40))
+        assert brightness(picture) == pytest.approx(expected, abs=3)
+        assert page.count("<figure>") == 2
+        assert "left:20.00%;top:40.00%;width:20.00%;height:40.00%" in page
+        assert "beach &lt;b&gt;.mp4" in page
+        assert "<h1>dogs &amp; a beach</h1>" in page
+        assert "<b>" not in page
 
     def test_nothing_found_is_told(self, library: Library) -> None:
         code, out, errors = run("find", library.folder, "zebra")

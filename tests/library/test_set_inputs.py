@@ -128,9 +128,13 @@ def test_lists_of_paths(folder: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "clip10.mp4").touch()
     assert list_set([str(listed)]).clips[0].source == "clip10.mp4"
-    listed.write_text("\n")
-    with pytest.raises(CorpusError, match="names no clips"):
-        list_set([str(listed)])
+
+
+@pytest.mark.parametrize("text", ["", "no video\n", "\n\n"])
+def test_a_text_that_names_nothing_is_no_list(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    assert [clip.source for clip in list_set([str(path)]).clips] == [str(path)]
 
 
 @pytest.mark.parametrize("text", ["a.mp4\nb\nb.mp4\n", "a.mp4\0b\nb.mp4\0"])
@@ -138,3 +142,6 @@ def test_standard_input(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     expected = ["a.mp4", "b\nb.mp4"] if "\0" in text else ["a.mp4", "b", "b.mp4"]
     assert [clip.source for clip in list_set(["-"]).clips] == expected
+    monkeypatch.setattr("sys.stdin", io.StringIO(" \n"))
+    with pytest.raises(CorpusError, match="names no clips"):
+        list_set(["-"])

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -16,6 +17,7 @@ from densevidcap.models.sentence_meaning import SentenceMeaning, WordPieces
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "dog", "##s", "cat", "cafe", ",", "!", "do", "a", "$"]
 D, HEADS, WIDE = 8, 2, 12
+Array = npt.NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +61,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a  Café\tdogs", ["a", "cafe", "dog", "##s"]),
         ("dogx", ["[UNK]"]),
         ("$a", ["$", "a"]),
+        ("a日本dog", ["a", "[UNK]", "[UNK]", "dog"]),
+        ("dog" + 98 * "s", ["[UNK]"]),
         ("", []),
     ],
 )
@@ -78,15 +82,15 @@ def test_meanings_follow_the_formulas(folder: Path) -> None:
         for name, each in load_file(folder / "model.safetensors").items()
     }
 
-    def norm(x: np.ndarray, name: str) -> np.ndarray:  # type: ignore[type-arg]
+    def norm(x: Array, name: str) -> Array:
         centred = x - x.mean(-1, keepdims=True)
         scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
-        return scaled * t[f"{name}.LayerNorm.weight"] + t[f"{name}.LayerNorm.bias"]
+        return np.asarray(scaled * t[f"{name}.LayerNorm.weight"] + t[f"{name}.LayerNorm.bias"])
 
-    def line(x: np.ndarray, name: str) -> np.ndarray:  # type: ignore[type-arg]
+    def line(x: Array, name: str) -> Array:
         return np.asarray(x @ t[f"{name}.weight"].T + t[f"{name}.bias"])
 
-    def read(sentence: str) -> np.ndarray:  # type: ignore[type-arg]
+    def read(sentence: str) -> Array:
         ids = WordPieces(PIECES).encode(sentence)
         x = t["embeddings.word_embeddings.weight"][ids]
         x = x + t["embeddings.position_embeddings.weight"][: len(ids)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import show_progress
+from densevidcap.cli.clips import OVERWRITE, show_progress
 from densevidcap.cli.printing import echo
 
 if TYPE_CHECKING:
@@ -26,9 +26,20 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the answers as a playlist (.m3u) that plays just them.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a playlist that stands there already.")
+@click.option(
+    "--sheet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page (.html) with a picture of each answer and its box.",
+)
+@OVERWRITE
 def command(
-    library: Path, question: str, most: int, as_json: bool, playlist: Path | None, overwrite: bool
+    library: Path,
+    question: str,
+    most: int,
+    as_json: bool,
+    playlist: Path | None,
+    sheet: Path | None,
+    overwrite: bool,
 ) -> None:
     """Clips of LIBRARY that fit the QUESTION best, each with its time, its place and the reasons.
 
@@ -40,16 +51,22 @@ def command(
     from densevidcap.outputs import Inputs, check_outputs
 
     opened = Library(library)
-    if playlist is not None:
-        files = [place for _, place in opened.list_files()]
-        check_outputs([playlist], Inputs(clips=files), overwrite)
+    files = [place for _, place in opened.list_files()]
+    check_outputs([path for path in (playlist, sheet) if path], Inputs(clips=files), overwrite)
     with show_progress() as progress:
         task = progress.add_task("Reading new clips", total=None)
         with Finder(opened, advance=lambda: progress.advance(task)) as finder:
             answers = finder.find(question, most)
+        if sheet is not None:
+            from densevidcap.library.sheet import write_sheet
+
+            task = progress.add_task("Drawing", total=len(answers))
+            write_sheet(sheet, question, answers, overwrite, lambda: progress.advance(task))
     if playlist is not None:
         _write_playlist(playlist, answers, overwrite)
-        echo(playlist, err=True)
+    for path in (playlist, sheet):
+        if path is not None:
+            echo(path, err=True)
     if as_json:
         echo(json.dumps([answer.to_dict() for answer in answers], indent=1))
     else:

