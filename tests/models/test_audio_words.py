@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.made_clips import tone, write_video
+from tests.data.made_clips import tone, write_folder, write_gif, write_video
 
 from densevidcap.data.clip import open_clip
 from densevidcap.errors import CorpusError, ModelError
@@ -105,5 +105,7 @@ def test_a_silent_part_is_missing_and_not_a_word(tmp_path: Path) -> None:
     assert abs(len(heard) - RATE) <= 1
     assert whole is not None
     np.testing.assert_allclose((whole**2).sum(), 1, rtol=1e-4)
+    for silent in (write_folder(tmp_path / "frames"), write_gif(tmp_path / "moving.gif")):
+        assert hear(open_clip(silent), (0.0, 1.0)) is None
     with pytest.raises(CorpusError, match="no training clip has sound: take 'audio_words' out"):
         AudioWordStream().fit([mute])
