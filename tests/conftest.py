@@ -31,6 +31,7 @@ THOROUGH = {
     "test_train_verb.py",
     "test_training.py",
     "test_corruption.py",
+    "test_library_runs.py",
     "test_samples.py",
     "test_captions.py",
     "test_house.py",

@@ -213,3 +213,10 @@ def test_a_thing_that_was_named_brings_nothing_more() -> None:
     found = make_found(names, np.array([0.5, 0.4, 0.3]), np.eye(3), np.zeros((3, 2)), things=things)
     assert choose_sentences(found, k=2) == names[:2]
     assert choose_sentences(found, k=2, coverage=0.5) == ["a cat sits", "a ball lies"]
+
+
+def test_of_equally_unsure_sentences_the_best_is_guessed() -> None:
+    names = ["a cat sits", "a dog runs", "a cow eats"]
+    quality, confidence = np.array([0.3, 0.5, 0.4]), np.array([0.1, 0.1, 0.05])
+    found = make_found(names, quality, np.eye(3), np.zeros((3, 2)), confidence)
+    assert choose_sentences(found, k=3, sure=0.9) == ["a dog runs"]

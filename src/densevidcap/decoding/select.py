@@ -86,7 +86,8 @@ def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
     is_sure = (candidates.confidence >= config.sure) & (lengths >= config.telling)
     if not is_sure.any():
         # The surest, called a guess, is better than none.
-        is_sure = candidates.confidence == candidates.confidence.max(initial=-np.inf)
+        surest = candidates.confidence == candidates.confidence.max(initial=-np.inf)
+        is_sure = surest & (quality == quality[surest].max(initial=-np.inf))
     sameness = np.zeros(len(candidates))
     named = np.zeros(candidates.things.shape[1])
     used = np.zeros(own.shape[1])
