@@ -23,6 +23,7 @@ COMMANDS = {
     "regions": ("regions talk.mp4 --model model/words --out drawn", "drawn/talk-regions.png"),
     "prepare": ("prepare table mine.csv --out made.jsonl", "made.jsonl"),
     "lexicon": ("lexicon --captions mine.jsonl --min-count 1 --out words.json", "words.json"),
+    "streams": ("streams show talk.mp4 --out heard", "heard/talk.png"),
     "find": ("find library dog --playlist dogs.m3u", "dogs.m3u"),
     "export": ("export library --format csv --out all.csv", "all.csv"),
     "evaluate": ("evaluate --predictions p.json --references r.json --out s.json", "s.json"),
@@ -49,6 +50,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def here(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DENSEVIDCAP_WEIGHTS", str(tmp_path / "weights"))
     write_video(tmp_path / "talk.mp4", 5)
     (tmp_path / "model").symlink_to(model)
     make_library(tmp_path / "library")

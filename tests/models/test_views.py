@@ -12,15 +12,27 @@ from tests.models.small_views import FEATURES, WORDS, make_view
 from densevidcap.config import RegionsConfig, StreamsConfig
 from densevidcap.errors import ModelError
 from densevidcap.models.fusion import StreamProjection
-from densevidcap.models.streams import STREAMS, StreamSizes, find_stream, make_streams, size_streams
+from densevidcap.models.streams import (
+    STREAMS,
+    SeenStream,
+    StreamSizes,
+    find_stream,
+    make_streams,
+    size_streams,
+)
 from densevidcap.models.views import ClipView, Row, look, spread_evenly, view_clip
 from densevidcap.regions import generate_sequences
 from densevidcap.types import FrameGrid, Grid
 
 FRAME_STREAMS, WHOLE_STREAMS = (
-    tuple(name for name in STREAMS if find_stream(name).level == level)
+    tuple(
+        name
+        for name, stream in ((name, find_stream(name)) for name in STREAMS)
+        if isinstance(stream, SeenStream) and stream.level == level
+    )
     for level in ("frame", "clip")
 )
+"""Of what the eyes see; `test_extracted_streams.py` has the others."""
 SIZES = StreamSizes(FEATURES, WORDS, categories=3)
 
 frame_counts = st.lists(st.integers(1, 6), min_size=1, max_size=4)
@@ -160,7 +172,7 @@ def test_streams_are_as_wide_as_what_they_show(sizes: StreamSizes) -> None:
 
 def test_another_corpus_has_other_words_and_categories() -> None:
     of_corpus = {name for name in STREAMS if find_stream(name).of_corpus}
-    assert of_corpus == {"words", "special_words", "clip_words", "category"}
+    assert of_corpus == {"words", "special_words", "clip_words", "category", "audio_words"}
 
 
 def test_only_rows_without_a_stream_are_marked() -> None:

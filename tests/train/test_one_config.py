@@ -101,9 +101,9 @@ TRAINED = {
 DRAWN = "boxes"
 """The section of what changes nothing but boxes: `tests/regions/test_boxes.py` has its settings."""
 
-ELSEWHERE = {"selection.silence", "wording.looks", "wording.gender"}
-"""What makes no difference to clips of coloured shapes: `tests/cli/test_trust_options.py` and
-`tests/pipeline/test_wording.py` have these."""
+ELSEWHERE = {"selection.silence", "wording.looks", "wording.gender", "streams.snippets"}
+"""What makes no difference to clips of coloured shapes, or without motion: `test_trust_options.py`,
+`test_wording.py` and `test_extractors.py` have these."""
 
 OTHERS = {"frames.per_shot": "never", "selection.sure": 1.0, "selection.telling": 9}
 """What to compare with where the default does the same here: the clips are `long` ones."""
