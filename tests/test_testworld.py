@@ -160,6 +160,18 @@ def test_things_are_found_all_over_the_frame() -> None:
     assert min(thirds.values()) > 0.04 * len(middles)
 
 
+def test_a_world_is_written_the_same_each_time(tmp_path: Path) -> None:
+    """To the byte: what is trained on it does not depend on the day."""
+    for time in ("first", "second", "third"):
+        write_world(tmp_path / time, range(4), World(size=96, frames=24))
+    first, *others = (
+        {path.name: path.read_bytes() for path in (tmp_path / time).glob("*.mp4")}
+        for time in ("first", "second", "third")
+    )
+    assert len(first) == 4
+    assert others == [first, first]
+
+
 def test_the_written_world_is_a_corpus_with_its_truth(tmp_path: Path) -> None:
     world = World(size=64, frames=5)
     manifest = write_world(tmp_path / "world", clips=[0, 8, 9], world=world)

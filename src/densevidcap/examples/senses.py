@@ -16,6 +16,7 @@ import numpy as np
 from av.audio.frame import AudioFrame
 
 from densevidcap.data.manifest import ClipRecord, write_manifest
+from densevidcap.examples.world import CODING
 from densevidcap.types import FloatArray, UInt8Array
 
 COLOURS = {"red": (220, 40, 40), "green": (40, 170, 60), "blue": (50, 80, 230)}
@@ -100,7 +101,7 @@ def _write_clips(folder: Path, clips: Iterable[int]) -> Iterator[ClipRecord]:
 
 def _write_video(path: Path, clip: SenseClip) -> None:
     with av.open(str(path), "w") as container:
-        video = container.add_stream("libx264", rate=FRAME_RATE, options={"crf": "18"})
+        video = container.add_stream("libx264", rate=FRAME_RATE, options=CODING)
         video.width = video.height = SIZE
         video.pix_fmt = "yuv420p"
         audio = container.add_stream("aac", rate=SOUND_RATE, layout="mono")

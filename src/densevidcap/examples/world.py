@@ -123,6 +123,10 @@ SPLITS = ("train",) * 8 + ("val", "test")
 """Clip n belongs to split n mod 10."""
 
 
+CODING = {"crf": "18", "x264-params": "mbtree=0"}
+"""With x264's tree of macroblocks, small frames are coded a little differently each time."""
+
+
 def write_world(folder: Path | str, clips: Iterable[int], world: World) -> Path:
     """Write clips by their numbers and return the manifest's path.
 
@@ -157,7 +161,7 @@ def _truth(clip: WorldClip) -> dict[str, object]:
 
 def _write_video(path: Path, frames: Frames) -> None:
     with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=FRAME_RATE, options={"crf": "18"})
+        stream = container.add_stream("libx264", rate=FRAME_RATE, options=CODING)
         stream.height, stream.width = frames.images.shape[1:3]
         stream.pix_fmt = "yuv420p"
         for image in frames.images:
