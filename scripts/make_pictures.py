@@ -1,6 +1,6 @@
 """Take the pictures of the studio in the docs from the live page, with the bundled model.
 
-    python scripts/make_pictures.py samples/photos.mp4 docs/pictures
+    python scripts/make_pictures.py samples/carphone.mp4 docs/pictures
 
 Needs a browser (`make browser`). A studio of its own captions the clip; what is taken is what
 a visitor sees.
