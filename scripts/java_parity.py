@@ -1,7 +1,7 @@
 """Whether our METEOR and our tokenizer are the COCO code's, which are Java; and how long both take.
 
-    python scripts/java_parity.py --captions CAPTIONS [--split validate]
-    python scripts/java_parity.py --pin tests/metrics/jar_scores.json
+    python -m scripts.java_parity --captions CAPTIONS [--split validate]
+    python -m scripts.java_parity --pin tests/metrics/jar_scores.json
 
 The first compares them on the captions of a manifest and on odd sentences made of their words.
 The second writes cases with what the jars say of them, so that tests need no Java.
@@ -236,7 +236,7 @@ def pin(path: Path) -> None:
     sets = [{video: say(source) for video in references} for _ in range(3)]
     sets.append(dict.fromkeys(references, "...") | {"v0": "a man ||| sings"})
     content = {
-        "made_by": f"python scripts/java_parity.py --pin {path.as_posix()}",
+        "made_by": f"python -m scripts.java_parity --pin {path.as_posix()}",
         "tokens": list(zip(sentences, java.tokenise_ptb(sentences), strict=True)),
         "stems": _stem(_make_words(source, words)),
         "meteor": [(*case, score) for case, score in zip(cases, scores, strict=True)],
