@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and folders that one process has for itself."""
+"""Files written whole or not at all, folders that one process has for itself, and the cache."""
 
 from __future__ import annotations
 
@@ -161,3 +161,16 @@ def _sync(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def find_cache() -> Path:
+    """The folder that a person's programs keep things in which can be made again."""
+    if chosen := os.environ.get("DENSEVIDCAP_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "densevidcap"

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.metrics.jar_scores import PINNED
 
 from densevidcap.errors import DenseVidCapWarning
+from densevidcap.files import find_cache
 from densevidcap.metrics.coco import CocoError
 from densevidcap.metrics.meteor import Meteor
-from densevidcap.metrics.meteor.paraphrases import find_cache, load_paraphrases
+from densevidcap.metrics.meteor.paraphrases import load_paraphrases
 from densevidcap.metrics.meteor.stems import find_stem
 from densevidcap.metrics.meteor.tables import Words
 from densevidcap.metrics.meteor.text import split_words

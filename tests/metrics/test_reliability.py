@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.export.made_captions import make_caption
 
 from densevidcap.data.boxes import BoxFile, Thing
+from densevidcap.data.lexicon import find_precision
 from densevidcap.errors import CorpusError
 from densevidcap.metrics.reliability import (
     find_auc,
-    find_precision,
     measure_reliability,
     measure_things,
 )

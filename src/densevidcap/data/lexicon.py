@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -167,3 +167,9 @@ def is_content_word(word: str) -> bool:
 def list_content_words(sentence: str) -> list[str]:
     """Those of the sentence's words, in its order."""
     return [word for word in tokenise(sentence) if is_content_word(word)]
+
+
+def find_precision(sentence: str, known: Set[str]) -> float:
+    """The share of its content words that are known; 0 for one that has none."""
+    words = list_content_words(sentence)
+    return sum(word in known for word in words) / max(1, len(words))

@@ -7,14 +7,14 @@ so how much is said stands beside it, and what people and a constant sentence wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from densevidcap.data.boxes import SURE, BoxFile
-from densevidcap.data.lexicon import list_content_words
+from densevidcap.data.lexicon import find_precision, list_content_words
 from densevidcap.errors import CorpusError
 from densevidcap.metrics.bootstrap import Interval, bootstrap_mean
 from densevidcap.metrics.grounding import PERSON, best_ious, find_frames
@@ -111,12 +111,6 @@ def measure_reliability(said: Captions, references: References) -> Reliability:
         calibration_error=float(np.mean([abs(part.said - part.true) for part in parts])),
         parts=parts,
     )
-
-
-def find_precision(sentence: str, known: Set[str]) -> float:
-    """The share of its content words that are known; 0 for one that has none."""
-    words = list_content_words(sentence)
-    return sum(word in known for word in words) / max(1, len(words))
 
 
 def find_auc(scores: Values, positive: npt.NDArray[np.bool_]) -> float | None:

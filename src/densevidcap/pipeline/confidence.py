@@ -8,7 +8,7 @@ learned how many of a clip's captions have the word. A monotone curve makes one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from densevidcap.data.lexicon import list_content_words
+from densevidcap.data.lexicon import find_precision, list_content_words
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import write_json
@@ -237,12 +237,7 @@ def gauge(features: FloatArray) -> tuple[FloatArray, float]:
 def judge(sentences: Sequence[str], captions: Sequence[str]) -> FloatArray:
     """(S,): the share of each sentence's content words that the clip's captions have."""
     known = {word for caption in captions for word in list_content_words(caption)}
-    said = [list_content_words(sentence) for sentence in sentences]
-    return np.array([_share(words, known) for words in said], np.float32)
-
-
-def _share(words: Sequence[str], known: Set[str]) -> float:
-    return sum(word in known for word in words) / max(1, len(words))
+    return np.array([find_precision(sentence, known) for sentence in sentences], np.float32)
 
 
 def fit_logistic(

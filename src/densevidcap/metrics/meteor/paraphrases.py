@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import sys
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from densevidcap.errors import DenseVidCapError, DenseVidCapWarning
-from densevidcap.files import replacing
+from densevidcap.files import find_cache, replacing
 from densevidcap.metrics.coco import CocoError, find_beside, import_coco
 
 LONGEST: Final = 7
@@ -115,19 +114,6 @@ def _read_mark(table: Path) -> str:
             return stream.read().hex()
     except OSError as error:
         raise CocoError(table, error) from error
-
-
-def find_cache() -> Path:
-    """The folder that a person's programs keep things in which can be made again."""
-    if chosen := os.environ.get("DENSEVIDCAP_CACHE"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "densevidcap"
 
 
 def index_table(table: Path) -> dict[str, Array]:

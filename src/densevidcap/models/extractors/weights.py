@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from densevidcap.errors import ModelError
-from densevidcap.files import replacing
+from densevidcap.files import find_cache, replacing
 from densevidcap.intake import check_plain, parse_json
 from densevidcap.models.backbones.weights import Tensors, read_weights
 from densevidcap.models.shared_eyes import hash_tensors
@@ -36,8 +36,7 @@ def find_folder() -> Path:
     """That of the environment variable, or one in the user's folder of caches."""
     if named := os.environ.get(FOLDER):
         return Path(named)
-    caches = os.environ.get("XDG_CACHE_HOME")
-    return (Path(caches) if caches else Path.home() / ".cache") / "densevidcap" / "weights"
+    return find_cache() / "weights"
 
 
 @dataclass(frozen=True)
