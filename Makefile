@@ -10,7 +10,7 @@ RUN     := requirements/run.lock
 DEV     := requirements/dev.lock
 TORCH   := requirements/torch.txt
 
-.PHONY: samples demo studio browser test test-fast test-slow mutants lint lock wheel bench clean
+.PHONY: samples demo docs studio browser test test-fast test-slow mutants lint lock wheel bench clean
 
 # Only what captioning needs, plus the two packages whose pictures make the sample clips.
 $(DEMO): pyproject.toml $(RUN) $(TORCH)
@@ -32,6 +32,10 @@ demo: $(DEMO) samples
 
 studio: $(STAMP)
 	$(BIN)/densevidcap serve --open
+
+# The site of docs/, with a reference made from docstrings, in site/.
+docs: $(STAMP)
+	$(BIN)/zensical build --strict
 
 # For the tests of the studio's page; where there is no apt-get, install chromium by hand.
 browser:

@@ -98,23 +98,22 @@ def measure_memory(folder: Path) -> None:
     for name, seconds in {"two minutes": 120, "an hour": 3600}.items():
         film = write_film(folder / f"{seconds}.mp4", seconds, 5, (160, 90))
         start = time.perf_counter()
-        kilobytes, segments = caption_apart(film)
+        kilobytes, scenes = caption_apart(film)
         elapsed = time.perf_counter() - start
-        print(f"  {name:12} {kilobytes / 1024:6.0f} MB, {segments} segments, {elapsed:.0f} s")
+        print(f"  {name:12} {kilobytes / 1024:6.0f} MB, {scenes} scenes, {elapsed:.0f} s")
 
 
 def caption_apart(film: Path) -> tuple[int, int]:
-    """(kilobytes at most, segments)."""
+    """(kilobytes at most, scenes)."""
     code = (
         "import sys\n"
         "from pathlib import Path\n"
         "import densevidcap\n"
-        "from densevidcap.data.clip import open_clip\n"
         "model = densevidcap.load(*sys.argv[2:])\n"
-        "segments = len(model.analyse(open_clip(sys.argv[1])).segments)\n"
-        "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0], segments)\n"
+        "scenes = len(model.caption(sys.argv[1]).scenes)\n"
+        "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0], scenes)\n"
     )
     command = [sys.executable, "-c", code, str(film), *([MODEL] if MODEL else [])]
     output = subprocess.run(command, capture_output=True, check=True, text=True)
-    kilobytes, segments = map(int, output.stdout.split())
-    return kilobytes, segments
+    kilobytes, scenes = map(int, output.stdout.split())
+    return kilobytes, scenes

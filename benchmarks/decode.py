@@ -104,7 +104,7 @@ def peak_memory(film: Path) -> int:
         "from densevidcap.data.clip import open_clip\n"
         "from densevidcap.data.shots import find_shots\n"
         "clip = open_clip(sys.argv[1])\n"
-        "clip.sample(), find_shots(clip)\n"
+        "clip.sample(), list(find_shots(clip))\n"
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])\n"
     )
     output = subprocess.run([sys.executable, "-c", code, film], capture_output=True, check=True)

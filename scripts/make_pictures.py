@@ -1,9 +1,9 @@
 """Take the pictures of the studio in the docs from the live page, with the bundled model.
 
-    python scripts/make_pictures.py samples/carphone.mp4 docs/pictures
+    python scripts/make_pictures.py samples docs/pictures
 
-Needs a browser (`make browser`). A studio of its own captions the clip; what is taken is what
-a visitor sees.
+Needs a browser (`make browser`). All clips of the folder are dropped on the page of a new library,
+or the library that `--library` names is shown as it is; what is taken is what a visitor sees.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -23,16 +23,18 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 DESKTOP = {"width": 1200, "height": 820}
 PHONE = {"width": 390, "height": 844}
-PATIENCE = 300_000
-"""Milliseconds, for captioning a clip."""
+PATIENCE = 1_800_000
+"""Milliseconds, for captioning clips."""
 AT = 0.35
 """Share of the clip at which the picture is taken."""
+QUESTION = "a man in a car"
+LOOKS = (("", DESKTOP, "light"), ("-dark", DESKTOP, "dark"), ("-phone", PHONE, "dark"))
 
 
 @contextmanager
-def serve(data: Path) -> Iterator[str]:
+def serve(library: Path) -> Iterator[str]:
     """The address of a studio that ends with the block."""
-    command = [sys.executable, "-m", "densevidcap", "serve", "--port", "0", "--data", str(data)]
+    command = [sys.executable, "-m", "densevidcap", "serve", str(library), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -41,52 +43,115 @@ def serve(data: Path) -> Iterator[str]:
             process.terminate()
 
 
-def caption(page: Page, url: str, clip: Path) -> str:
-    """Drop the clip, and wait for its sentences; returns the address of its page."""
+def fill(browser: Browser, url: str, clips: Path, out: Path) -> None:
+    """Drop the clips, take the queue while it is in work, and wait for its end."""
+    page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(url)
-    page.set_input_files("#clip-input", str(clip))
-    page.wait_for_selector("#sentences li", timeout=PATIENCE)
-    return page.url
+    page.wait_for_selector("#drop")
+    page.set_input_files("#folder-input", str(clips))
+    page.wait_for_selector("#queue-list .done", timeout=PATIENCE)
+    page.wait_for_selector("#queue-list .working", timeout=PATIENCE)
+    page.wait_for_timeout(2000)
+    save(page, out / "studio-queue.jpg")
+    while page.locator("#queue-list li:not(.done, .known, .failed, .refused)").count():
+        page.wait_for_timeout(500)
+    page.close()
 
 
-def take(browser: Browser, address: str, size: dict[str, int], dark: bool, out: Path) -> None:
-    page = browser.new_page(
-        viewport={"width": size["width"], "height": size["height"]},
-        color_scheme="dark" if dark else "light",
-        device_scale_factor=2 if size is PHONE else 1,
-    )
-    page.goto(address)
+def search(page: Page) -> None:
+    page.fill("#question", QUESTION)
+    page.wait_for_selector("#hit-list a", timeout=PATIENCE)
+    seen = "[...document.querySelectorAll('#hit-list img')].every((each) => each.naturalWidth > 0)"
+    while not page.evaluate(seen):
+        page.wait_for_timeout(100)
+
+
+def open_first(page: Page) -> None:
+    """The best hit's clip, at a share of it."""
+    search(page)
+    page.locator("#hit-list a").first.click()
     page.wait_for_selector("#sentences li", timeout=PATIENCE)
+    while page.evaluate("document.getElementById('video').readyState < 2"):
+        page.wait_for_timeout(100)
     page.evaluate(
         "share => { const video = document.getElementById('video');"
         " video.currentTime = share * video.duration; }",
         AT,
     )
-    page.wait_for_timeout(1500)
-    picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
+
+
+def light_word(page: Page) -> None:
+    open_first(page)
+    page.locator("#sentences .text button").first.click()
+    page.wait_for_selector("#scale:visible", timeout=PATIENCE)
+
+
+def correct(page: Page) -> None:
+    open_first(page)
+    page.locator("#sentences [data-act=e]").nth(1).click()
+
+
+VIEWS: dict[str, Callable[[Page], None]] = {
+    "library": lambda _: None,
+    "search": search,
+    "sentences": open_first,
+    "words": light_word,
+    "correction": correct,
+}
+
+
+def take(browser: Browser, url: str, view: str, look: tuple[str, dict[str, int], str]) -> bytes:
+    _, size, scheme = look
+    page = browser.new_page(
+        viewport=size,  # type: ignore[arg-type]
+        color_scheme=scheme,  # type: ignore[arg-type]
+        device_scale_factor=2 if size is PHONE else 1,
+    )
+    page.goto(url)
+    page.wait_for_selector("#cards li", timeout=PATIENCE)
+    VIEWS[view](page)
+    # Pictures come one after the other.
+    page.wait_for_timeout(4000)
+    picture = page.screenshot()
+    page.close()
+    return picture
+
+
+def save(page: Page | bytes, out: Path) -> None:
+    data = page if isinstance(page, bytes) else page.screenshot()
+    picture = Image.open(BytesIO(data)).convert("RGB")
     picture.save(out, quality=85)
     click.echo(f"{out}: {picture.width} x {picture.height}")
-    page.close()
 
 
 @click.command()
-@click.argument("clip", type=click.Path(path_type=Path, exists=True))
+@click.argument("clips", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def main(clip: Path, folder: Path) -> None:
-    """Take the pictures of CLIP's page into FOLDER."""
+@click.option("--library", type=click.Path(path_type=Path), help="One that is there already.")
+@click.option("--view", "views", multiple=True, help="Only these.")
+@click.option("--all", "every", is_flag=True, help="Each view in light, in dark and on a phone.")
+def main(
+    clips: Path, folder: Path, library: Path | None, views: tuple[str, ...], every: bool
+) -> None:
+    """Take the pictures of the CLIPS' pages into FOLDER."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     with (
         TemporaryDirectory() as data,
-        serve(Path(data) / "studio") as url,
+        serve(library or Path(data) / "clips.library") as url,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
         )
-        address = caption(browser.new_page(), url, clip)
-        take(browser, address, DESKTOP, False, folder / "studio-sentences.jpg")
-        take(browser, address, PHONE, True, folder / "studio-phone.jpg")
+        if library is None:
+            fill(browser, url, clips, folder)
+        for view in views or VIEWS:
+            for look in LOOKS if every else LOOKS[:1]:
+                picture = take(browser, url, view, look)
+                save(picture, folder / f"studio-{view}{look[0]}.jpg")
+        if not every and not views:
+            save(take(browser, url, "sentences", LOOKS[2]), folder / "studio-phone.jpg")
         browser.close()
 
 

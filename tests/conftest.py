@@ -26,6 +26,7 @@ THOROUGH = {
     "test_studio_hostile.py",
     "test_studio_limits.py",
     "test_experiment_verb.py",
+    "test_all_experiments.py",
     "test_own_data_guide.py",
     "test_one_config.py",
     "test_train_verb.py",

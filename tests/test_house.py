@@ -44,6 +44,7 @@ ROOMS = (
     "viz",
     "export",
     "library",
+    "api",
     "examples",
     "repro",
     "studio",

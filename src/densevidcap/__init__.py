@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from densevidcap.api import Model
     from densevidcap.library import Library
-    from densevidcap.pipeline.captioner import DenseCaptioner
 
 __version__ = "0.2.0"
 
 
-def load(path: Path | str | None = None, device: str | None = None) -> DenseCaptioner:
+def load(path: Path | str | None = None, device: str | None = None) -> Model:
     """The model in that folder, or the one that comes with the package. Downloads nothing.
 
     `device` is where it runs, in place of what its config says: auto, cpu, cuda or mps.
     """
     # Torch takes seconds to import, and much of the package does without.
-    from densevidcap.pipeline.captioner import DenseCaptioner
+    from densevidcap.api import Model
 
-    return DenseCaptioner.load(path, device)
+    return Model.load(path, device)
 
 
 def open_library(folder: Path | str) -> Library:

@@ -43,6 +43,8 @@ FEATURES = "features"
 LARGEST_FRAME = 2048
 """Pixels of a frame's side; thirty such frames take 400 MB before anything is computed."""
 
+Engine = Literal["auto", "float32", "bfloat16"]
+
 Section = TypeVar("Section")
 
 
@@ -76,14 +78,51 @@ class FramesConfig:
     seed: int = 0
     """For the random strategies; change it to see other frames of a clip."""
     per_shot: Literal["long", "always", "never"] = "long"
-    """Whether each shot is described by itself; `long`: if the clip is longer than `longest`."""
+    """Whether each shot is described by itself, or all at once; `long`: a clip that is longer than
+    `longest` is a film, whose shots become scenes (see `ScenesConfig`)."""
     longest: float = 60.0
-    """Seconds: a longer clip is cut into its shots, and a longer shot into equal parts."""
+    """Seconds: a longer shot is looked at in equal parts."""
+    still: float = 0.0
+    """A frame that differs by less from the one that was looked at before it is not looked at: the
+    other stands for it. Root mean square of thumbnails' difference, 0 to 1; 0 looks at all."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "most")
         _at_least(self, 0, "seed")
+        _share(self, "still")
         _above_zero(self, "longest")
+
+    def is_film(self, seconds: float) -> bool:
+        """Whether a clip of that length is described scene by scene."""
+        return self.per_shot == "long" and seconds > self.longest
+
+
+@dataclass(frozen=True)
+class ScenesConfig:
+    """How a film is told: scene by scene, in a few sentences a minute."""
+
+    sentences: float = 5.0
+    """A minute. There are no more scenes than that, and each has a sentence at least."""
+    every: float = 4.0
+    """Seconds from one frame that is looked at to the next; each shot has one at least."""
+    frames: int = 8
+    """Of a scene that its sentences are made from, at most."""
+    alike: float = 0.6
+    """Cosine of what the eyes see in two shots from which on both are of one scene, and what is
+    between them too."""
+    longest: float = 300.0
+    """Seconds up to which shots that are alike become one scene."""
+    repetition: float = 0.1
+    """What meaning the same as a sentence of the scenes before costs, where quality is from 0 to 1.
+    Whatever it is, what was said in the same words is said again only if nothing else is sure."""
+    chapter: float = 120.0
+    """Seconds of a chapter on average."""
+
+    def __post_init__(self) -> None:
+        _above_zero(self, "sentences", "every", "longest", "chapter")
+        _at_least(self, 1, "frames")
+        _at_least(self, -1, "alike")
+        _at_least(self, 0, "repetition")
 
 
 @dataclass(frozen=True)
@@ -286,9 +325,20 @@ class CaptionerConfig:
     through the frames. In the paper's model they can only come in with the frames."""
     most_frames: int = 8
     """Frames of a sequence that it reads at most, in training and in captioning."""
+    forget_bias: float = 0.0
+    """What S2VT's LSTMs begin with as the bias of their forget gates: from 0 on, where a memory is
+    halved at each step, the more the longer it lasts."""
+    visual_gain: float = 1.0
+    """How many times their usual size S2VT's weights of frames begin with. Frames become small on
+    their way through one LSTM to the other and words do not, so that words are learned first."""
+    order: Literal["time", "random"] = "time"
+    """In which it reads them. `random` is to compare with: what is lost without their order is what
+    the order tells."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "hidden", "embedding", "most_frames")
+        _at_least(self, 0, "forget_bias")
+        _above_zero(self, "visual_gain")
         _share(self, "dropout", below_one=True)
         if self.kind == "bi-s2vt" and self.hidden % 2:
             raise ModelError(f"hidden is shared by two directions: {self.hidden} must be even")
@@ -428,7 +478,7 @@ class OptimisationConfig:
     seed: int = 0
     checkpoint_seconds: float = 60.0
     mixed_precision: bool = False
-    """16-bit arithmetic where it is safe; on CUDA only."""
+    """16-bit arithmetic where it is safe: float16 on CUDA, bfloat16 on CPUs that multiply it."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "epochs")
@@ -486,6 +536,9 @@ class SentenceTrainingConfig(OptimisationConfig):
     label_smoothing: float = 0.1
     captions_per_clip: int = 0
     """Captions of a clip in one epoch, on average, drawn anew; 0 takes all."""
+    draw_frames: bool = True
+    """Whether a sequence's frames are drawn anew for each sentence (the paper's augmentation by
+    sampling), or are always those that captioning reads."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -558,7 +611,11 @@ class ModelConfig:
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """Where networks run; `auto` takes the first there is of cuda, mps, cpu."""
+    engine: Engine = "auto"
+    """Numbers that the eyes are computed with when clips are described; `auto` takes bfloat16 for
+    transformers on CPUs that multiply it, and float32 elsewhere. Training has float32 eyes."""
     frames: FramesConfig = field(default_factory=FramesConfig)
+    scenes: ScenesConfig = field(default_factory=ScenesConfig)
     eyes: EyesConfig = field(default_factory=EyesConfig)
     lexicon: LexiconConfig = field(default_factory=LexiconConfig)
     words: WordsConfig = field(default_factory=WordsConfig)
@@ -586,7 +643,7 @@ class ModelConfig:
     def read(cls, source: Path | str) -> ModelConfig:
         """From a TOML file, or by the name of a config that comes with the package."""
         path = find_config(source)
-        return build_section(str(path), cls, _read_extended(path, ()))
+        return build_section(str(path), cls, read_extended(path))
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str) -> ModelConfig:
@@ -680,7 +737,7 @@ def _build_value(source: str, name: str, kind: Any, value: Any) -> Any:
     return float(value) if kind is float else value
 
 
-def _read_extended(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
+def read_extended(path: Path, extending: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The tables of a file, over those of the file that it extends."""
     if path in extending:
         raise ModelError(f"{path}: extends itself; leave out 'extends' in one of the files")
@@ -692,7 +749,7 @@ def _read_extended(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
         raise ModelError(f"{path}: extends = {base!r} must be a text in quotes")
     beside = path.parent / base
     file = beside if beside.is_file() else find_config(base)
-    return _merge(_read_extended(file, (*extending, path)), tables)
+    return _merge(read_extended(file, (*extending, path)), tables)
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -719,6 +776,8 @@ def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _fits(value: Any, kind: Any) -> bool:
     origin = get_origin(kind)
+    if kind is Any:
+        return True
     if origin is Literal:
         return value in get_args(kind)
     if origin is tuple:

@@ -12,6 +12,9 @@ class ClipError(DenseVidCapError):
 class ClipTooLargeError(ClipError):
     """A clip that is over a limit of what we are willing to decode."""
 
+    limit = ""
+    """The name of that limit, if it has one."""
+
 
 class CorpusError(DenseVidCapError):
     """A manifest, annotation or feature file that cannot be used."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NewType
 
 import numpy as np
@@ -187,6 +187,18 @@ class FrameGrid:
             if len(shape) != 3 or shape[:2] != expected:
                 raise ValueError(f"{name} must start with (T, R) = {expected}, not {shape}")
         check_source_frames(self.source_frames, self.times)
+
+    def select(self, indices: Sequence[int]) -> FrameGrid:
+        """Those of its T frames."""
+        return self._remake(lambda name: getattr(self, name)[list(indices)])
+
+    def join(self, later: FrameGrid) -> FrameGrid:
+        """These frames, and those of a later part of the same clip."""
+        return self._remake(lambda n: np.concatenate([getattr(self, n), getattr(later, n)]))
+
+    def _remake(self, make: Callable[[str], Any]) -> FrameGrid:
+        named = (each.name for each in fields(self) if each.name != "grid")
+        return replace(self, **{n: make(n) for n in named if getattr(self, n) is not None})
 
 
 def check_source_frames(source_frames: SourceFrameArray | None, times: TimeArray) -> None:
@@ -416,6 +428,9 @@ class Caption:
         return self.start <= time < self.end
 
 
+Span = tuple[float, float]
+"""(start, end) in seconds from the source's start; the end is exclusive."""
+
 SILENCE = "nothing to say: this is like nothing that the model has seen"
 
 
@@ -436,8 +451,16 @@ class DenseCaptions:
     model_version: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What was set otherwise than in the model's config, by dotted name."""
-    silent: tuple[tuple[float, float], ...] = ()
-    """(start, end) in seconds of what is unlike all that the model knows: nothing is said of it."""
+    silent: tuple[Span, ...] = ()
+    """What is unlike all that the model knows: nothing is said of it."""
+    scenes: tuple[Span, ...] = ()
+    """Of a film, by time and without gaps; none of a clip that is described as a whole."""
+    chapters: tuple[Span, ...] = ()
+    """Runs of scenes that belong together; what each is called follows from its sentences."""
+
+    def __post_init__(self) -> None:
+        if self.chapters and not self.scenes:
+            raise ValueError("chapters are runs of scenes: there are none without")
 
     def __len__(self) -> int:
         return len(self.captions)

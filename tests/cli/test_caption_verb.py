@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,9 +19,11 @@ from tests.limited_disk import limited_files
 from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import root
+from densevidcap.data.text import time_code
 from densevidcap.errors import OutputError
 from densevidcap.export import ENDINGS, SCHEMA, read_captions
 from densevidcap.export.formats import FORMATS
+from densevidcap.pipeline.outline import summarise
 
 
 @pytest.fixture(scope="module")
@@ -164,12 +167,41 @@ def test_shots_are_told_by_time(whole: Path, tmp_path: Path) -> None:
     common = film, "--model", whole, "--frames", 2, "-k", 1
     result = run(*common, "--per-shot", "--story")
     spans = [row.split()[-3] for row in result.stdout.splitlines() if "━" in row or "─" in row]
-    starts = [float(span.split("-")[0]) for span in spans]
+    starts = [float(span.split("–")[0]) for span in spans]
     assert len(starts) == 3
     assert starts == sorted(starts)
     assert "Then" in result.stdout
     (whole_film,) = json.loads(run(*common, "--whole", "--json").stdout)
     assert len(whole_film["captions"]) == 1
+
+
+def test_a_film_is_told_by_scenes_chapters_and_a_summary(whole: Path, tmp_path: Path) -> None:
+    """100 pictures, one a second: of more than a minute."""
+    film = write_scenes(tmp_path / "film", [25] * 4)
+    rate = ["scenes.sentences=3", "scenes.every=10", "scenes.chapter=40", "scenes.alike=2"]
+    common = film, "--model", whole, *(part for one in rate for part in ("--set", one))
+    out = tmp_path / "out"
+    formats = [part for kind in ("json", "chapters", "html") for part in ("--format", kind)]
+    result = run(*common, *formats, "--out", out, "--story")
+    assert result.exit_code == 0
+    captions = read_captions(out / "film.json")
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(
+        json.loads((out / "film.json").read_text())
+    )
+    assert len(captions.chapters) == 2
+    assert len(captions.scenes) <= len(captions) <= 1 + 3 * 100 / 60
+    printed = " ".join(result.stdout.split())
+    for text in (*(caption.text for caption in captions), summarise(captions)):
+        assert text in printed
+    for start, end in (*captions.scenes, *captions.chapters):
+        assert f"{time_code(start)}–{time_code(end)}" in printed
+    assert printed.index(captions.captions[-1].text) < printed.index("sentences of")
+    cost = r"film: 00:01:40 of film in \d+ CPU-seconds, \d+\.\d a minute of film"
+    assert re.search(cost, result.stderr)
+    assert (out / "film.html").read_text().count("<details") == 2
+    (told,) = json.loads(run(*common, "--json", "--story").stdout)
+    assert told.pop("story").startswith("00:00:00 ")
+    assert told == json.loads((out / "film.json").read_text())
 
 
 def test_a_broken_clip_among_good_ones(whole: Path, clip: Path, tmp_path: Path) -> None:

@@ -240,7 +240,8 @@ def test_formats_of_pictures_say_what_they_need(frames: Corpus, kind: str, tmp_p
         ClipError,
         *("caption", source, "--model", model, "--format", kind, "--out", tmp_path / "out"),
     )
-    assert line.endswith(f"{source}: {PIXELS}{kind} (unlike json, vtt, srt) needs the video")
+    others = "json, vtt, srt, chapters, chapters-srt, chapters-txt"
+    assert line.endswith(f"{source}: {PIXELS}{kind} (unlike {others}) needs the video")
     assert not (tmp_path / "out").exists()
 
 

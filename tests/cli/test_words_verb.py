@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ from tests.models.small_world import TAGS
 
 from densevidcap.cli import root
 from densevidcap.errors import ModelError
+from densevidcap.model_folder import CARD
+from densevidcap.pipeline.captioner import RANKING
+from densevidcap.pipeline.confidence import Curve, Trust
 
 
 def run(*arguments: object) -> Result:
@@ -49,6 +53,25 @@ def test_json_tells_place_and_time(model: Path, clip: Path) -> None:
         assert word["time"] == pytest.approx(0.1 * word["frame"])
         assert not word.keys() & {"index", "source_frame"}
         assert word["peak"] <= 1
+
+
+def test_probabilities_are_those_that_the_model_was_calibrated_to(
+    model: Path, clip: Path, tmp_path: Path
+) -> None:
+    """As in captions and in a library: a word has one figure."""
+
+    def list_words() -> list[tuple[float, float]]:
+        words = json.loads(run(clip, "--model", whole, "--frames", 4, "--json").stdout)["words"]
+        return [(word["probability"], word["peak"]) for word in words]
+
+    whole = tmp_path / "whole"
+    shutil.copytree(model, whole / "words")
+    raw = list_words()
+    (whole / CARD).write_text("{}")
+    trust = Trust(clip=Curve((0.0, 1.0), (0.0, 0.5)), region=Curve((0.0, 1.0), (0.2, 1.0)))
+    trust.save(whole / RANKING)
+    for (probability, peak), rated in zip(raw, list_words(), strict=True):
+        assert rated == pytest.approx((probability / 2, 0.2 + 0.8 * peak))
 
 
 def test_a_words_response_map_is_drawn(model: Path, clip: Path, tmp_path: Path) -> None:

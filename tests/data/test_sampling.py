@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densevidcap.data.sampling import Sampling, Strategy, end_of
-from densevidcap.types import TimeArray
+from densevidcap.data.sampling import CELLS, Sampling, Strategy, end_of, find_still
+from densevidcap.types import ImageArray, TimeArray
 
 gaps = st.lists(st.floats(1e-3, 100), min_size=1, max_size=60)
 frame_times = gaps.map(lambda gaps: np.cumsum(gaps) - gaps[0])
@@ -80,3 +80,49 @@ def test_refuses_nonsense() -> None:
         Sampling("every other")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one frame"):
         Sampling(frames=0)
+
+
+def measure_change(one: ImageArray, other: ImageArray) -> float:
+    """As `FramesConfig.still` has it, cell by cell."""
+    cells = [
+        [image[::2, ::2][rows][:, columns].mean(axis=(0, 1)) / 255 for image in (one, other)]
+        for rows in np.array_split(np.arange(len(one) // 2), CELLS)
+        for columns in np.array_split(np.arange(one.shape[1] // 2), CELLS)
+    ]
+    return float(np.sqrt(np.mean([np.square(a - b) for a, b in cells])))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.floats(0, 0.1), st.integers(0, 99))
+def test_each_frame_is_stood_for_by_one_that_shows_nearly_the_same(
+    kinds: list[int], least: float, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    shown = random.integers(0, 256, (4, 2 * CELLS * 3, 2 * CELLS * 2, 3))
+    noise = random.integers(-9, 10, (len(kinds), *shown.shape[1:]))
+    images = np.clip(shown[kinds] + noise, 0, 255).astype(np.uint8)
+    found = find_still(images, least)
+    np.testing.assert_array_equal(found[found], found)
+    assert (np.diff(found) >= 0).all()
+    for number, other in enumerate(found.tolist()):
+        assert other <= number
+        if other < number:
+            assert measure_change(images[number], images[other]) < least + 1e-6
+        elif number:
+            last = int(found[number - 1])
+            assert measure_change(images[number], images[last]) >= least - 1e-6
+
+
+def test_what_changes_slowly_changes_all_the_same() -> None:
+    """A fade from black to white, of which no step is as large as the least change."""
+    images = np.arange(0, 250, 5, dtype=np.uint8)[:, None, None, None] + np.zeros(
+        (1, 64, 64, 3), np.uint8
+    )
+    assert find_still(images, 0.1).tolist() == [n // 6 * 6 for n in range(50)]
+    assert find_still(images, 0.0).tolist() == list(range(50))
+    assert not find_still(images[:1].repeat(4, axis=0), 1e-6).any()
+
+
+@pytest.mark.parametrize("size", [1, 2, CELLS, 2 * CELLS + 1, 45])
+def test_frames_of_any_size_are_compared(size: int) -> None:
+    black, white = np.zeros((2, size, 50, 3), np.uint8), np.full((2, size, 50, 3), 255, np.uint8)
+    assert find_still(np.concatenate([black, white]), 0.99).tolist() == [0, 0, 2, 2]

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
-from densevidcap.data.clip import open_clip
+from densevidcap.data.clip import Size, open_clip
 from densevidcap.data.sampling import Sampling
-from densevidcap.data.shots import find_shots
+from densevidcap.data.shots import (
+    LEAST_CHANGE,
+    NEIGHBOURS,
+    OUTSTANDING,
+    THUMBNAIL,
+    Measured,
+    _find_cuts,
+    find_shots,
+)
 from densevidcap.types import UInt8Array
 
 
@@ -50,4 +61,38 @@ def test_one_shot(tmp_path: Path) -> None:
     ((start, end),) = find_shots(pan)
     assert (start, end) == pytest.approx((0.0, 5.0))
     still = open_clip(write_scenes(tmp_path / "still", [1]))
-    assert find_shots(still) == [(0.0, 1.0)]
+    assert list(find_shots(still)) == [(0.0, 1.0)]
+
+
+def find_cuts_literally(changes: list[float]) -> list[int]:
+    """As the constants say it, with all changes at hand."""
+    cuts = [0]
+    for index, change in enumerate(changes, start=1):
+        first, last = max(0, index - 1 - NEIGHBOURS), index + NEIGHBOURS
+        around = [*changes[first : index - 1], *changes[index:last]]
+        usual = sum(around) / max(1, len(around))
+        if change >= max([LEAST_CHANGE, OUTSTANDING * usual, *around]):
+            cuts.append(index)
+    return cuts
+
+
+@given(st.lists(st.sampled_from([0.0, 0.01, 0.02, 0.09, 0.1, 0.2, 0.8]), max_size=40))
+def test_cuts_stand_out_from_the_frames_around_them(changes: list[float]) -> None:
+    frames = [Measured(0.0, np.inf), *(Measured(float(n), c) for n, c in enumerate(changes, 1))]
+    assert list(_find_cuts(frames)) == find_cuts_literally(changes)
+
+
+def test_a_shot_is_known_before_the_rest_is_decoded(tmp_path: Path) -> None:
+    clip = open_clip(write_scenes(tmp_path / "film", [10, 30]), frame_rate=10)
+    decoded = 0
+
+    def count(_: Size | None = None) -> Iterator[tuple[float, UInt8Array]]:
+        nonlocal decoded
+        for frame in stream(THUMBNAIL):
+            decoded += 1
+            yield frame
+
+    stream = clip.stream
+    object.__setattr__(clip, "stream", count)
+    assert next(find_shots(clip)) == (0.0, 1.0)
+    assert decoded == 11 + NEIGHBOURS

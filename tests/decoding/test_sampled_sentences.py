@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.plain_scores import score
 from tests.models.small_captioners import KINDS, Kind, make_captioner, make_streams
+from torch import Tensor
 
 from densevidcap.config import DecodingConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.generate import sample, search
 from densevidcap.errors import ModelError
+from densevidcap.models.decoders import State
 
 
 @settings(max_examples=20)
@@ -85,3 +87,21 @@ def test_no_samples_are_no_sentences() -> None:
 def test_impossible_draws_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ModelError):
         DecodingConfig(**wrong)  # type: ignore[arg-type]
+
+
+def test_what_begins_alike_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each sequence: the beginnings of its different sentences, each by itself."""
+    captioner, streams = make_captioner(), make_streams([2, 3])
+    rows: list[int] = []
+
+    def step(state: State, words: Tensor) -> tuple[Tensor, State]:
+        rows.append(len(words))
+        return whole(state, words)
+
+    whole = captioner.step
+    monkeypatch.setattr(captioner, "step", step)
+    found = sample(captioner, streams, DecodingConfig(samples=30, max_length=3))
+    for depth, count in enumerate(rows):
+        ids = [{one.ids[:depth] for one in each if len(one.ids) >= depth} for each in found]
+        assert count == sum(map(len, ids))
+    assert rows[0] == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -125,3 +126,17 @@ def captions(draw: st.DrawFn) -> Caption:
 dense_captions = st.lists(captions(), min_size=1, max_size=6).map(
     lambda made: make_captions("clip.mp4", *made)
 )
+
+
+@st.composite
+def make_films(draw: st.DrawFn) -> DenseCaptions:
+    """Sentences of a clip that has scenes, and maybe chapters."""
+    made = draw(dense_captions)
+    inner = draw(st.sets(st.integers(1, int(made.duration * 1000) - 1), max_size=5))
+    edges = [0.0, *(edge / 1000 for edge in sorted(inner)), made.duration]
+    scenes = tuple(pairwise(edges))
+    parts = draw(st.sampled_from([(), scenes] if len(scenes) > 1 else [()]))
+    return replace(made, scenes=scenes, chapters=parts)
+
+
+films = make_films()

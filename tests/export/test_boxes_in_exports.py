@@ -101,7 +101,8 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_no_format_is_forgotten() -> None:
     """A new one is read above, or stands here among those that have no boxes, or the film."""
-    assert READERS.keys() | {"vtt", "srt", "mp4"} == ENDINGS.keys()
+    chapters = {"chapters", "chapters-srt", "chapters-txt"}
+    assert READERS.keys() | {"vtt", "srt", "mp4"} | chapters == ENDINGS.keys()
 
 
 @pytest.mark.parametrize("kind", READERS)

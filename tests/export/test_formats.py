@@ -42,9 +42,10 @@ def test_unknown_names_and_endings_are_answered_with_the_known(tmp_path: Path) -
 
 
 def test_only_formats_that_show_the_clip_need_it(tmp_path: Path) -> None:
-    for kind in ("json", "vtt", "srt"):
+    plain = {"json", "vtt", "srt", "chapters", "chapters-srt", "chapters-txt"}
+    for kind in plain:
         save(make_captions("gone.mp4"), tmp_path / kind, kind)
-    for kind in ENDINGS.keys() - {"json", "vtt", "srt"}:
+    for kind in ENDINGS.keys() - plain:
         with pytest.raises(ClipError, match=r"gone\.mp4"):
             save(make_captions("gone.mp4"), tmp_path / kind, kind)
 

@@ -15,7 +15,9 @@ from tests.export.made_captions import (
     GRID,
     SOME,
     dense_captions,
+    films,
     forget_frames,
+    make_caption,
     make_captions,
     texts,
 )
@@ -34,7 +36,7 @@ def test_the_schema_is_a_schema() -> None:
     Draft202012Validator.check_schema(VALIDATOR.schema)
 
 
-@given(dense_captions)
+@given(dense_captions | films)
 def test_files_keep_to_the_schema_and_come_back_the_same(made: DenseCaptions) -> None:
     written = json.loads(render_json(made))
     VALIDATOR.validate(written)
@@ -253,3 +255,42 @@ def test_a_later_version_is_refused_with_a_remedy(tmp_path: Path) -> None:
         with pytest.raises(CorpusError, match=refusal) as error:
             read_captions(tmp_path / "late.json")
         assert len(str(error.value).removeprefix(str(tmp_path))) < 160
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scenes": [[0, 2], [1, 4]]},
+        {"scenes": [[2, 4], [0, 2]]},
+        {"scenes": [[0, 0]]},
+        {"scenes": [[0]]},
+        {"scenes": [["0", "4"]]},
+        {"scenes": [[0, 4]], "chapters": [{"start": 0}]},
+        {"scenes": [[0, 4]], "chapters": [[0, 4]]},
+        {"chapters": [{"start": 0, "end": 2, "title": "a"}, {"start": 2, "end": 4, "title": "b"}]},
+    ],
+)
+def test_scenes_and_chapters_of_another_kind_are_refused(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    content = json.loads(render_json(make_captions("clip.mp4")))
+    (tmp_path / "film.json").write_text(json.dumps({**content, **change}))
+    with pytest.raises(CorpusError, match="caption the clip again"):
+        read_captions(tmp_path / "film.json")
+
+
+def test_titles_and_summary_follow_from_the_sentences() -> None:
+    """So that a sentence that a person corrects is right everywhere."""
+    spans = ((0.0, 2.0), (2.0, 4.0))
+    said = (
+        make_caption("a man", 0.0, 2.0, (0.5,), (0,)),
+        make_caption("a dog", 2.0, 4.0, (3.0,), (0,)),
+    )
+    film = replace(make_captions("clip.mp4", *said), scenes=spans, chapters=spans)
+    content = json.loads(render_json(film))
+    assert [each["title"] for each in content["chapters"]] == ["A man", "A dog"]
+    assert content["summary"] == "A man. A dog."
+    content["captions"][1]["text"] = "A cat sleeps."
+    again = json.loads(render_json(from_dict(content)))
+    assert [each["title"] for each in again["chapters"]] == ["A man", "A cat sleeps"]
+    assert again["summary"] == "A man. A cat sleeps."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from io import BytesIO
@@ -17,13 +18,15 @@ import pytest
 from hypothesis import given
 from PIL import Image
 from tests.data.made_clips import tone, write_folder, write_gif, write_video
-from tests.export.made_captions import make_caption, make_captions, texts
+from tests.export.made_captions import films, make_caption, make_captions, texts
 
+from densevidcap.data.clip import open_clip
 from densevidcap.data.text import one_line
 from densevidcap.errors import OutputError
 from densevidcap.export import save
 from densevidcap.export.report import footage, render_page
 from densevidcap.export.report.footage import EMBEDDED
+from densevidcap.types import DenseCaptions
 
 
 class Page(HTMLParser):
@@ -204,3 +207,56 @@ def test_exports_side_by_side_do_not_meet(tmp_path: Path, ending: str) -> None:
 
 def _footage(path: Path) -> str:
     return Page(path.read_text()).attribute("video", "src")
+
+
+def make_film(source: Path | str) -> DenseCaptions:
+    """Of four seconds, in two chapters."""
+    late, early = (
+        make_caption("a dog barks", 2.0, 4.0, (3.0,), (0,)),
+        make_caption("a man", 0.0, 2.0, (0.5,), (1,)),
+    )
+    spans = ((0.0, 2.0), (2.0, 4.0))
+    return replace(make_captions(source, late, early), scenes=spans, chapters=spans)
+
+
+def test_a_film_has_a_summary_and_chapters_that_open() -> None:
+    page = Page(render_page(make_film("film.mp4"), "film.mp4"))
+    parts = [attributes for tag, attributes in page.tags if tag == "details"]
+    assert [(part["data-start"], part["data-end"]) for part in parts] == [
+        ("0.000", "2.000"),
+        ("2.000", "4.000"),
+    ]
+    assert not any("open" in part for part in parts)
+    assert page.texts["title"][-2:] == ["A man", "A dog barks"]
+    assert page.texts["when"] == [
+        "00:00:00–00:00:02 · 1 sentence",
+        "00:00:02–00:00:04 · 1 sentence",
+    ]
+    assert page.texts["text"] == ["a man", "a dog barks"]
+    assert page.texts["rank"] == ["1", "2"]
+    assert page.texts["summary"] == ["A man. A dog barks."]
+    assert page.attribute("video", "preload") == "metadata"
+    assert len([tag for tag, _ in page.tags if tag == "i"]) == 2
+
+
+def test_a_chapter_has_a_picture_of_its_own(tmp_path: Path) -> None:
+    """Of the frame in the middle of what it is called by, and of no use without the others."""
+    clip = write_video(tmp_path / "film.mp4")
+    save(make_film(clip), tmp_path / "film.html")
+    page = Page((tmp_path / "film.html").read_text())
+    sources = [attributes["src"] or "" for tag, attributes in page.tags if tag == "img"]
+    pictures = [Image.open(BytesIO(b64decode(each.partition(",")[2]))) for each in sources]
+    assert [picture.size for picture in pictures] == [(160, 120)] * 2
+    frames = [image for _, image in open_clip(clip).stream((160, 120))]
+    for picture, frame in zip(pictures, (frames[5], frames[30]), strict=True):
+        assert np.abs(np.asarray(picture, float) - frame).mean() < 8
+
+
+@given(films)
+def test_every_sentence_of_a_film_is_in_its_page_once(made: DenseCaptions) -> None:
+    """Also what a hand put where no chapter is; the script finds each by its number."""
+    page = Page(render_page(made, "film.mp4"))
+    assert sorted(page.texts["text"]) == sorted(one_line(caption.text) for caption in made)
+    kinds = [(tags.get("class"), tags.get("data-caption")) for _, tags in page.tags]
+    for kind in ("span", "sentence"):
+        assert [n for name, n in kinds if name == kind] == [str(n) for n in range(len(made))]

@@ -11,11 +11,19 @@ import av
 import pytest
 import webvtt
 from hypothesis import given
-from tests.export.made_captions import dense_captions, make_caption, make_captions
+from tests.export.made_captions import dense_captions, films, make_caption, make_captions
 
 from densevidcap.data.text import one_line
 from densevidcap.export import save
-from densevidcap.export.subtitles import WORD_JOINER, render_srt, render_vtt
+from densevidcap.export.subtitles import (
+    WORD_JOINER,
+    render_chapters_srt,
+    render_chapters_txt,
+    render_chapters_vtt,
+    render_srt,
+    render_vtt,
+)
+from densevidcap.pipeline.outline import list_chapters
 from densevidcap.types import DenseCaptions
 
 HOSTILE = [
@@ -87,17 +95,37 @@ def test_subrip_has_three_lines_a_cue_whatever_is_said(made: DenseCaptions) -> N
     blocks = render_srt(made).strip("\n").split("\n\n")
     time = r"\d\d:\d\d:\d\d,\d{3}"
     assert len(blocks) == len(made)
-    for block in blocks:
-        rank, span, text = block.split("\n")
+    by_time = sorted(made, key=lambda caption: caption.start)
+    for count, block in enumerate(blocks, start=1):
+        number, span, text = block.split("\n")
+        assert number == str(count)
         assert re.fullmatch(f"{time} --> {time}", span)
         start, end = span.split(" --> ")
         assert start < end
-        assert text.replace(WORD_JOINER, "") == one_line(made[int(rank) - 1].text).replace(
-            WORD_JOINER, ""
-        )
+        said = one_line(by_time[count - 1].text)
+        assert text.replace(WORD_JOINER, "") == said.replace(WORD_JOINER, "")
         assert "-->" not in text
 
 
 def test_an_hour_has_sixty_minutes() -> None:
     caption = make_caption("long", 3599.9996, 3661.5, (3600.0,), (0,))
     assert "01:00:00,000 --> 01:01:01,500" in render_srt(make_captions("clip.mp4", caption))
+
+
+@given(films)
+def test_chapters_are_what_players_take_for_chapters(made: DenseCaptions) -> None:
+    """From the start to the end, one after the other, whatever their titles say."""
+    titles = [one_line(chapter.title) for chapter in list_chapters(made)]
+    cues = webvtt.from_buffer(io.StringIO(render_chapters_vtt(made))).captions
+    assert [html.unescape(cue.raw_text) for cue in cues] == titles
+    assert cues[0].start == "00:00:00.000"
+    assert [cue.end for cue in cues[:-1]] == [cue.start for cue in cues[1:]]
+    assert all(cue.start < cue.end for cue in cues)
+    blocks = render_chapters_srt(made).strip("\n").split("\n\n")
+    assert [block.split("\n")[2].replace(WORD_JOINER, "") for block in blocks] == [
+        title.replace(WORD_JOINER, "") for title in titles
+    ]
+    lines = render_chapters_txt(made).splitlines()
+    assert [line[9:] for line in lines] == titles
+    assert all(re.fullmatch(r"\d\d:\d\d:\d\d", line[:8]) for line in lines)
+    assert lines[0].startswith("00:00:00 ")

@@ -108,6 +108,27 @@ def test_frames_and_words_are_padding_for_each_other() -> None:
     torch.testing.assert_close(found, upper[:, 3:])
 
 
+@settings(max_examples=25)
+@given(lengths_of_rows, st.integers(1, 2), st.integers(1, 4), seeds, st.data())
+def test_words_one_by_one_are_the_sentence(
+    lengths: list[int], directions: int, steps: int, seed: int, data: st.DataObject
+) -> None:
+    """Also where sequences have several sentences each, in any order."""
+    torch.manual_seed(seed)
+    model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.5, directions).double().eval()
+    state = model.encode(see(lengths, seed))
+    numbers = st.lists(st.integers(0, len(lengths) - 1), min_size=1, max_size=6)
+    rows = torch.tensor(data.draw(numbers))
+    words = draw(seed + 1, len(rows), steps, EMBEDDING)
+    expected, _ = model.decode(state.select(rows), words)
+    ahead = model.look_ahead(state, data.draw(st.integers(steps, 5))).select(rows)
+    for step in range(steps):
+        hidden, ahead = model.decode(ahead, words[:, step : step + 1])
+        torch.testing.assert_close(hidden, expected[:, step : step + 1])
+        order = torch.arange(len(rows)).flip(0)
+        ahead, words, expected = ahead.select(order), words[order], expected[order]
+
+
 def test_units_are_dropped_in_training_only() -> None:
     torch.manual_seed(0)
     model = S2VT(FEATURES, EMBEDDING, 64, 0.5, directions=2).double()
@@ -152,3 +173,26 @@ def test_attention_is_the_formula_written_out(lengths: list[int], seed: int) -> 
         expected, remembered = model.lstm.go_on(inputs, memory[row : row + 1])
         torch.testing.assert_close(hidden[row], expected[0])
         torch.testing.assert_close(after["memory"][row], remembered[0])
+
+
+@given(seeds, st.floats(0.5, 4), st.floats(2, 8))
+def test_what_is_seen_begins_larger_and_lasts_longer(seed: int, bias: float, gain: float) -> None:
+    torch.manual_seed(seed)
+    model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.0, directions=2).double()
+    plain = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    model.listen(0.0, 1.0)
+    assert all(tensor.equal(plain[name]) for name, tensor in model.state_dict().items())
+    model.listen(bias, gain)
+    heard = model.state_dict()
+    torch.testing.assert_close(heard["lower.1.weight_ih_l0"], gain * plain["lower.1.weight_ih_l0"])
+    upper, before = heard["upper.weight_ih_l0"], plain["upper.weight_ih_l0"]
+    torch.testing.assert_close(upper[:, :HIDDEN], gain * before[:, :HIDDEN])
+    assert upper[:, HIDDEN:].equal(before[:, HIDDEN:])
+    # A cell forgets less: without any input, more of a memory is left after a step.
+    lstm = model.upper
+    memory = torch.zeros(1, 2, HIDDEN, dtype=torch.float64)
+    memory[:, 1] = 1e6  # so large that what a step adds does not matter
+    kept = lstm.step_zero_input(1, memory)[1][:, 1]
+    for name in ("bias_ih_l0", "bias_hh_l0", "weight_hh_l0"):
+        getattr(lstm, name).data.copy_(plain[f"upper.{name}"])
+    assert (kept > lstm.step_zero_input(1, memory)[1][:, 1]).all()

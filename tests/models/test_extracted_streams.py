@@ -25,6 +25,7 @@ from densevidcap.models.streams import (
 from densevidcap.models.views import look
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.progress import Silent
+from densevidcap.repro.definition import About
 from densevidcap.repro.runner import Paths, Runner
 from densevidcap.train.evaluator import EvaluatorStage
 from densevidcap.train.feature_cache import cache_features, cache_streams, read_extracted
@@ -166,7 +167,8 @@ def test_experiments_measure_with_them(manifest: Path, tmp_path: Path) -> None:
     config = CONFIG.override({"streams.frame_level": ("centred", "mean_colour")})
     stage = learn(manifest, config, tmp_path)
     paths = Paths(tmp_path, manifest, manifest, tmp_path, tmp_path / "cache", tmp_path / "runs")
-    views = Runner(paths, "train", Silent()).view(tmp_path / "sentences", tmp_path / "words")
+    runner = Runner(paths, About("t", "single", "train"), Silent())
+    views = runner.view(tmp_path / "sentences", tmp_path / "words")
     assert views
     for clip, view in views.items():
         learned = stage.views.view(clip).extracted

@@ -14,14 +14,16 @@ from densevidcap.config import EyesConfig, WordsConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import CARD, WEIGHTS, save_model
+from densevidcap.models.backbones.dinov2 import LayerScale
 from densevidcap.models.losses import noisy_or
 from densevidcap.models.word_detector import (
     LEXICON,
+    FastEncoder,
     LexicalFCN,
     RegionEncoder,
     WordHead,
 )
-from densevidcap.types import Frames
+from densevidcap.types import FloatArray, Frames, ImageArray
 
 WORDS = Lexicon(LexiconEntry(word, 9 - n, 1, "NOUN") for n, word in enumerate(["dog", "cat"]))
 
@@ -53,6 +55,52 @@ def test_reading_is_the_forward_pass(model: LexicalFCN, frames: Frames) -> None:
     assert seen.grid == model.encoder.grid
     assert seen.features.shape == (5, 4, 1280)
     np.testing.assert_array_equal(seen.times, frames.times)
+
+
+def test_still_frames_are_looked_at_once(
+    model: LexicalFCN, frames: Frames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[int] = []
+
+    def observe(self: FastEncoder, images: ImageArray) -> tuple[FloatArray, FloatArray]:
+        looked_at.append(len(images))
+        return whole(self, images)
+
+    whole = FastEncoder.observe
+    monkeypatch.setattr(FastEncoder, "observe", observe)
+    still = Frames(frames.images[[0, 0, 1, 2, 2, 2]], np.arange(6.0))
+    all_of_them, seen = model.read(still), model.read(still, still=0.01)
+    assert looked_at == [6, 3]
+    np.testing.assert_allclose(seen.features, all_of_them.features, atol=1e-4)
+    np.testing.assert_array_equal(seen.features[3], seen.features[5])
+    assert seen.patches is not None
+    assert all_of_them.patches is not None
+    np.testing.assert_allclose(seen.patches, all_of_them.patches, atol=1e-4)
+    np.testing.assert_array_equal(seen.times, still.times)
+
+
+def test_short_numbers_see_nearly_the_same(frames: Frames) -> None:
+    """On CPUs that only imitate bfloat16 too."""
+    torch.manual_seed(0)
+    eyes = EyesConfig("dinov2-s14", size=56, window=2, stride=2)
+    model = LexicalFCN(WORDS, eyes, WordsConfig(hidden=32)).eval()
+    for block in model.encoder.backbone.modules():
+        if isinstance(block, LayerScale):
+            torch.nn.init.constant_(block.gamma, 0.5)
+    images = Frames(frames.images[:2, :56, :56], frames.times[:2])
+    whole, short = (model.read(images, engine).features for engine in ("float32", "bfloat16"))
+    assert short.dtype == np.float32
+    assert not np.array_equal(whole, short)
+    lengths = np.linalg.norm(whole, axis=-1) * np.linalg.norm(short, axis=-1)
+    cosines = (whole * short).sum(-1) / lengths
+    assert cosines.min() > 0.99
+    assert cosines.mean() > 0.999
+    np.testing.assert_array_equal(model.read(images).features, whole)
+
+
+def test_convolutions_are_not_shortened_unasked(model: LexicalFCN, frames: Frames) -> None:
+    found = model.read(frames, "auto").features
+    np.testing.assert_array_equal(found, model.read(frames, "float32").features)
 
 
 def test_a_saved_model_gives_the_same_probabilities(

@@ -84,6 +84,14 @@ def test_long_captions_are_cut_and_end(corpus: Corpus, longest: int) -> None:
         assert (cut.clip, cut.sequence) == (pair.clip, pair.sequence)
 
 
+def test_without_augmentation_a_sequence_is_always_read_as_it_is_described(corpus: Corpus) -> None:
+    task = make_task(corpus, SentenceTrainingConfig(batch=16, draw_frames=False), most_frames=2)
+    rows = look(task.views[0], most=2)
+    for epoch in (0, 1):
+        random = np.random.default_rng(epoch)
+        assert task._draw(0, random).tolist() == rows[0].frames.tolist()
+
+
 @pytest.mark.parametrize("frames", [1, 2, 3, 99])
 def test_frames_are_drawn_anew_in_their_order(corpus: Corpus, frames: int) -> None:
     task = make_task(corpus, most_frames=frames)

@@ -19,6 +19,7 @@ from densevidcap.errors import ClipError, ModelError
 from densevidcap.export import save
 from densevidcap.model_folder import BUNDLED, read_model_config, write_model_card
 from densevidcap.pipeline.captioner import STEPS, DenseCaptioner
+from densevidcap.pipeline.captions import choose_captions
 
 FEW = {"frames.most": 3, "regions.k": 4, "decoding.samples": 3}
 SHOTS = {"frames.most": 2, "frames.per_shot": "always", "decoding.samples": 2}
@@ -140,13 +141,44 @@ def test_without_an_evaluator_confidence_goes_by_agreement(tmp_path: Path) -> No
 
 def test_long_clips_are_cut_and_long_shots_divided(tmp_path: Path) -> None:
     clip = open_clip(write_scenes(tmp_path / "slow", [20, 10]), frame_rate=0.2)
-    assert cut(clip, FramesConfig(per_shot="never")) == [(0, 150)]
-    spans = cut(clip, FramesConfig())
+    assert list(cut(clip, FramesConfig(per_shot="never"))) == [(0, 150)]
+    spans = list(cut(clip, FramesConfig()))
     assert spans[0][0] == 0
     assert spans[-1][1] == 150
     assert 100 in {start for start, _ in spans}
     assert all(end - start <= FramesConfig().longest for start, end in spans)
     assert [end for _, end in spans[:-1]] == [start for start, _ in spans[1:]]
+
+
+def test_a_film_is_told_scene_by_scene(model: DenseCaptioner, tmp_path: Path) -> None:
+    """Within its sentences a minute, each scene in a few frames, while the rest is unread.
+
+    To weights at random all shots look alike, so these are kept apart.
+    """
+    rate = {"scenes.sentences": 6.0, "scenes.every": 5.0, "scenes.frames": 3, "scenes.alike": 2.0}
+    film = open_clip(write_scenes(tmp_path / "film", [35] * 4), frame_rate=1)
+    told: list[tuple[float, int]] = []
+    steps: list[tuple[str, float]] = []
+    narration = model.narrate(
+        film,
+        rate,
+        lambda step, share: steps.append((step, share)),
+        tell=lambda segment, said: told.append((segment.end, len(said))),
+    )
+    captions = narration.finish()
+    assert captions.scenes[0][0] == 0
+    assert captions.scenes[-1][1] == captions.duration == 140
+    assert [end for end, _ in told] == [end for _, end in captions.scenes]
+    assert all(1 <= count <= model.config.selection.k for _, count in told)
+    assert sum(count for _, count in told) == len(captions) <= 1 + 6 * 140 / 60
+    assert max(len(caption.boxes) for caption in captions) <= 3
+    shares = [share for _, share in steps]
+    assert shares == sorted(shares)
+    # What is known of the first scene is told before the last shot is looked at.
+    names = [step for step, _ in steps]
+    assert names.index("ranking") < len(names) - 1 - names[::-1].index("words")
+    assert choose_captions(model.analyse(film, rate)) == captions
+    assert len(captions.scenes) == 4
 
 
 def test_a_segment_without_frames_is_passed_over(tmp_path: Path) -> None:

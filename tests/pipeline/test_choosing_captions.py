@@ -162,3 +162,52 @@ def test_what_is_not_told_is_no_evidence_either() -> None:
     assert shown.raw == plain.text == "a man is playing a guitar"
     assert shown.text == "a person is playing a guitar"
     assert "man" not in {each.word for each in shown.evidence} | {*shown.unsupported}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=seeds,
+    lengths=st.lists(st.integers(1, 40), min_size=3, max_size=8).filter(
+        lambda each: sum(each) > 60
+    ),
+    rate=st.floats(1, 20),
+    k=st.integers(1, 6),
+)
+def test_a_film_has_so_many_sentences_a_minute_and_repeats_none(
+    seed: int, lengths: list[int], rate: float, k: int
+) -> None:
+    """Each scene has one; when all that the small model can say was said, it says it again."""
+    edges = np.cumsum([0, *lengths]).tolist()
+    scenes = [
+        make_segment(seed + n, length, start=float(start))
+        for n, (length, start) in enumerate(zip(lengths, edges, strict=False))
+    ]
+    analysis = make_analysis(*scenes)
+    config = analysis.config.override({"scenes.sentences": rate, "selection.k": k})
+    captions = choose_captions(replace(analysis, config=config))
+    assert captions.scenes == tuple((scene.start, scene.end) for scene in scenes)
+    counts = [sum(a <= c.start < b for c in captions) for a, b in captions.scenes]
+    assert all(1 <= count <= k for count in counts)
+    assert len(captions) <= rate * edges[-1] / 60 + len(scenes)
+    by_time = sorted(captions, key=lambda caption: caption.start)
+    texts = [caption.text for caption in by_time]
+    assert len(set(texts)) == min(len(texts), len(SENTENCES))
+
+
+def test_what_is_sure_is_said_again_rather_than_what_is_not() -> None:
+    scenes = [make_segment(n, 40, start=40.0 * n) for n in range(2)]
+    sure = np.array([0.9, 0.1, 0.1, 0.1, 0.1], np.float32)
+    scenes = [replace(s, candidates=replace(s.candidates, confidence=sure)) for s in scenes]
+    analysis = make_analysis(*scenes)
+    config = analysis.config.override({"selection.sure": 0.5, "scenes.sentences": 1.0})
+    said = [c.text for c in choose_captions(replace(analysis, config=config))]
+    assert said == [SENTENCES[0]] * 2
+    config = config.override({"selection.sure": 0.0})
+    assert len({c.text for c in choose_captions(replace(analysis, config=config))}) == 2
+
+
+def test_silence_that_goes_on_is_told_once() -> None:
+    scenes = [replace(make_segment(n, 40, start=40.0 * n), is_blind=n < 2) for n in range(3)]
+    captions = choose_captions(make_analysis(*scenes))
+    assert captions.silent == ((0.0, 80.0),)
+    assert {c.start >= 80 for c in captions} == {True}

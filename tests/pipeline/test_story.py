@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -87,6 +88,55 @@ def test_it_invents_nothing(texts: list[tuple[str, int, int]]) -> None:
     story = tell(make_captions(captions))
     said = {word for text, _, _ in texts for word in list_content_words(text)}
     assert set(list_content_words(story)) <= said
-    assert len(re.findall(r"\.", story)) <= MOST
+    lines = re.findall(r"[^.]+", story.lower().replace("then ", ""))
+    assert len(lines) == len({line.strip() for line in lines}) <= MOST
     assert story == tell(make_captions(captions))
     assert bool(tokenise(story)) == bool(story)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    texts=st.lists(st.tuples(sentences, st.integers(0, 5), st.integers(0, 2)), max_size=20),
+    is_parted=st.booleans(),
+)
+def test_of_a_film_every_scene_is_told_and_nothing_twice(
+    texts: list[tuple[str, int, int]], is_parted: bool
+) -> None:
+    captions = [make_caption(text, 10.0 * scene, region) for text, scene, region in texts]
+    film = replace(
+        make_captions(captions),
+        scenes=tuple((10.0 * n, 10.0 * (n + 1)) for n in range(6)),
+        chapters=((0.0, 30.0), (30.0, 60.0)) if is_parted else (),
+    )
+    story = tell(film)
+    assert {*list_content_words(re.sub(r"\d+", "", story))} <= {
+        word for text, _, _ in texts for word in list_content_words(text)
+    }
+    paragraphs = story.splitlines()
+    assert all(re.match(r"00:00:(00|30) \S", line) for line in paragraphs)
+    assert len(paragraphs) <= (2 if is_parted else 1)
+    lines = [line.strip().lower() for p in paragraphs for line in p[9:].split(".") if line.strip()]
+    assert len(lines) == len(set(lines))
+    # A scene says something of its own, or nothing that was not said before.
+    distinct = {" ".join(tokenise(text)) for text, _, _ in texts}
+    assert len(lines) >= min(len(distinct), 1)
+
+
+def test_every_scene_of_a_film_has_its_sentence() -> None:
+    texts = ["a man is talking", "a man is talking", "a man is talking to a dog", "a man is eating"]
+    captions = [make_caption(text, 10.0 * n) for n, text in enumerate(texts)]
+    film = replace(
+        make_captions(captions), scenes=tuple((10.0 * n, 10.0 * n + 10) for n in range(4))
+    )
+    assert tell(film) == ("00:00:00 A man is talking. A man is talking to a dog. A man is eating.")
+
+
+def test_a_scene_that_is_told_like_another_says_it_in_other_words() -> None:
+    """Its first sentence was said, so its second is not about a man that nobody heard of."""
+    captions = [
+        make_caption("a man is talking"),
+        make_caption("a man is talking", 10.0, region=1),
+        make_caption("a man is dancing", 10.0, region=2),
+    ]
+    film = replace(make_captions(captions), scenes=((0.0, 10.0), (10.0, 20.0)))
+    assert tell(film) == "00:00:00 A man is talking. A man is dancing."

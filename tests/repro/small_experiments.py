@@ -82,8 +82,13 @@ system = "human"
 [[rows]]
 name = "published"
 paper = [29.0, 43.7, 61.4, 45.7]
-
+"""
+CLAIMS = """
 [[claims]]
+name = "told"
+text = "a category helps"
+where = "Table 3"
+experiment = "single"
 better = "told"
 worse = "plain"
 """
@@ -131,6 +136,7 @@ def open_studio(folder: Path) -> Studio:
     words = model / "words"
     make_model(make_lexicon(records)).save(words, {})
     config = ModelConfig.read(studio.define("ablation/plain", CONFIG.format(paradigm="mimll")))
+    studio.define("claims", CLAIMS)
     studio.define("ablation/words-mil", CONFIG.format(paradigm="mil"))
     studio.define("ablation/words-mimll", CONFIG.format(paradigm="mimll"))
     for stage in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -13,8 +14,18 @@ from PIL import Image
 
 from densevidcap.cli import root
 from densevidcap.errors import CorpusError
-from densevidcap.repro.report import compare_directions
-from densevidcap.repro.results import Curve, Finding, Line, Outcome, Picture, Result, Table
+from densevidcap.repro.claims import Resampled, decide, list_claims, measure_claims
+from densevidcap.repro.definition import Claim, Verdict
+from densevidcap.repro.results import (
+    Curve,
+    Finding,
+    Line,
+    Measured,
+    Outcome,
+    Picture,
+    Result,
+    Table,
+)
 
 RESULT = Result(
     "table1",
@@ -37,13 +48,60 @@ RESULT = Result(
                 ),
             ),
         ),
-        (Finding("both ways", "one way", (-1.0, -4.0, 2.0)), Finding("published", "one way")),
+        (
+            Finding(
+                "both",
+                (Measured("METEOR", 1.0, 0.5, 1.5), Measured("CIDEr", -1.0, -4.0, 2.0)),
+            ),
+        ),
         (
             Picture("lines", "Lines", "x", "y", (Curve("curve", (1.0, 2.0), (3.0, 4.0)),)),
             Picture("bars", "Bars", "", "y", (Curve("bar", (0.0, 1.0), (3.0, 4.0)),), ("a", "b")),
         ),
     ),
+    "0123456789ab",
+    (("commit", "c0ffee"), ("weights of models/one", "ab" * 32)),
 )
+CLAIMS = """
+[[claims]]
+name = "both"
+text = "both ways beat one"
+where = "Table 1"
+paper = "25.9 above 25.7"
+experiment = "table1"
+better = "both ways"
+worse = "one way"
+[[claims]]
+name = "published"
+text = "the published beats one"
+where = "Table 1"
+experiment = "table1"
+better = "published"
+worse = "one way"
+[[claims]]
+name = "new"
+text = "what is new reaches 90%"
+where = "nowhere"
+experiment = "table1"
+better = "new"
+worse = "one way"
+share = 90.0
+columns = ["CIDEr"]
+[[claims]]
+name = "later"
+text = "what nobody ran"
+where = "Table 9"
+experiment = "table9"
+better = "a"
+worse = "b"
+[[claims]]
+name = "proved"
+text = "all are monotone"
+where = "Sec. 3"
+ours = "one is"
+verdict = "opposite"
+command = "pytest"
+"""
 
 
 def test_a_result_survives_its_file(tmp_path: Path) -> None:
@@ -55,35 +113,83 @@ def test_the_page_has_ours_the_papers_and_whether_they_agree(tmp_path: Path) -> 
     runs, docs = tmp_path / "runs", tmp_path / "docs"
     replace(RESULT, experiment="table2", title="Table 2").save(runs)
     RESULT.save(runs)
-    shown = CliRunner().invoke(root, ["experiment", "--out", str(runs), "--report", str(docs)])
+    (tmp_path / "claims.toml").write_text(CLAIMS)
+    options = ["--out", str(runs), "--report", str(docs), "--definitions", str(tmp_path)]
+    shown = CliRunner().invoke(root, ["experiment", *options, "--claims"])
     assert shown.exit_code == 0, shown.output
     page = (docs / "results.md").read_text()
     assert page.index("## Table 1") < page.index("## Table 2")
     for line in (
-        "2017-07-21: 244 clips, 3,151 learned from.",
+        "2017-07-21: 244 clips, 3,151 learned from. Run 0123456789ab.",
         "| one way | 20.0 (25.7) | 30.0 (32.5) |",
         "| published | (29.0) | (45.7) |",
         "| new | 22.0 | 31.0 |",
-        "- *both ways* above *one way*: agrees with the paper: METEOR; does not: CIDEr. "
-        "CIDEr -1.0, 95% interval -4.0 to +2.0.",
-        "- *published* above *one way*: not compared.",
+        "- commit: `c0ffee`",
+        "- weights of models/one: `abababababab`",
         "- Mind this.",
         "![Bars](pictures/bars.png)",
     ):
         assert line in page
+    by = "`experiment table1`, run 0123456789ab"
+    for line in (
+        "| both ways beat one | Table 1 | 25.9 above 25.7 | METEOR +1.0 (+0.5 to +1.5), "
+        f"CIDEr -1.0 (-4.0 to +2.0) | **agrees**: METEOR; **undecided**: CIDEr | {by} |",
+        f"| the published beats one | Table 1 | – | – | **not run** | {by} |",
+        "| what is new reaches 90% | nowhere | – | 103.3% (31.0 of 30.0) "
+        f"| **undecided**: no interval | {by} |",
+        "| what nobody ran | Table 9 | – | – | **not run** | `experiment table9` |",
+        "| all are monotone | Sec. 3 | – | one is | **opposite** | `pytest` |",
+    ):
+        assert line in page
+        assert line in shown.output
+    assert page.index("| both ways beat one") < page.index("## Table 1")
     for name in ("lines", "bars"):
         with Image.open(docs / "pictures" / f"{name}.png") as picture:
             assert picture.format == "PNG"
 
 
-FIGURES = st.tuples(*[st.floats(0, 100)] * 4)
+PAIR = Claim("a", "t", "w", experiment="e", better="b", worse="c")
+SHARE = replace(PAIR, share=90.0)
+VALUES = st.lists(st.tuples(st.floats(1, 90), st.floats(1, 90)), min_size=2, max_size=9)
 
 
-@given(FIGURES, FIGURES)
-def test_a_system_agrees_with_itself(better: tuple[float, ...], worse: tuple[float, ...]) -> None:
-    table = Table("", ("a", "b", "c", "d"), ())
-    found = compare_directions(table, Line("", better, better), Line("", worse, worse))
-    assert found == dict.fromkeys(table.columns, True)
+@pytest.mark.parametrize(
+    ("claim", "low", "high", "verdict"),
+    [
+        (PAIR, 0.1, 2.0, "agrees"),
+        (PAIR, -2.0, -0.1, "opposite"),
+        (PAIR, -0.1, 2.0, "undecided"),
+        (PAIR, 0.0, 2.0, "undecided"),
+        (PAIR, -2.0, 0.0, "undecided"),
+        (SHARE, 89.9, 95.0, "undecided"),
+        (SHARE, 90.1, 95.0, "agrees"),
+        (SHARE, 80.0, 89.9, "opposite"),
+    ],
+)
+def test_only_an_interval_decides(claim: Claim, low: float, high: float, verdict: Verdict) -> None:
+    assert decide(claim, Measured("CIDEr", (low + high) / 2, low, high)) == verdict
+
+
+@given(VALUES, st.floats(0.5, 5))
+def test_who_is_better_in_every_draw_agrees(values: list[tuple[float, float]], gain: float) -> None:
+    worse = Resampled(("x", "y"), np.array(values[0]), np.array(values))
+    better = replace(worse, figures=worse.figures + gain, draws=worse.draws + gain)
+    for first, second, verdict in ((better, worse, "agrees"), (worse, better, "opposite")):
+        (found,) = measure_claims([PAIR], {"": {"b": first, "c": second}})
+        assert [decide(PAIR, each) for each in found.measured] == [verdict] * 2
+    (itself,) = measure_claims([SHARE], {"": {"b": worse, "c": worse}})
+    assert [each.mean for each in itself.measured] == pytest.approx([100, 100])
+    named = replace(PAIR, columns=("y",))
+    (one,) = measure_claims([named], {"": {"b": better, "c": worse}})
+    assert [each.column for each in one.measured] == ["y"]
+    assert measure_claims([PAIR], {"another": {"b": better, "c": worse}}) == ()
+
+
+def test_a_line_of_dense_precision_can_be_measured_without_its_interval() -> None:
+    lines = list_claims(
+        [replace(PAIR, experiment="table1", better="new", worse="one way")], [RESULT]
+    )
+    assert [*lines][-1].split(" | ")[3] == "22.0 / 31.0 against 20.0 / 30.0"
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"experiment": 1, "surplus": 2}', "{"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PIL import Image
-from tests.repro.small_experiments import SINGLE, Studio, open_studio
+from tests.repro.small_experiments import CLAIMS, SINGLE, Studio, open_studio
 
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import CorpusError, ModelError, OutputError
@@ -16,7 +16,17 @@ title = "Dense"
 kind = "dense"
 baseline = "OSR + ORE"
 """
-ORDERS = ("osr", "ore", "choice", "consensus", "likelihood", "evaluator", "confidence", "random")
+ORDERS = (
+    "osr",
+    "ore",
+    "beams",
+    "choice",
+    "consensus",
+    "likelihood",
+    "evaluator",
+    "confidence",
+    "random",
+)
 DIVERSITY = """
 [about]
 title = "Diversity"
@@ -63,7 +73,10 @@ def test_baselines_are_trained_once_and_shown_beside_the_paper(studio: Studio) -
         == "densevidcap experiment single --data manifest.jsonl --model model --out runs"
     )
     assert (found.clips, found.trained) == (1, 8)
-    scores, detection = found.outcome.tables
+    scores, detection, training = found.outcome.tables
+    assert [line.name for line in training.lines] == ["plain", "plain-on-words-mil"]
+    (finding,) = found.outcome.findings
+    assert [each.column for each in finding.measured] == [*scores.columns]
     lines = {line.name: line for line in scores.lines}
     assert lines["published"].ours == ()
     assert all(len(lines[name].ours) == 4 for name in lines if name != "published")
@@ -71,7 +84,8 @@ def test_baselines_are_trained_once_and_shown_beside_the_paper(studio: Studio) -
 
     page = (docs / "results.md").read_text()
     assert "| published | (29.0) | (43.7) | (61.4) | (45.7) |" in page
-    assert "*told* above *plain*:" in page
+    assert "| a category helps | Table 3 | – | METEOR " in page
+    assert f"`experiment single`, run {found.run} |" in page
     assert "- A note." in page
     assert str(studio.folder) not in page
 
@@ -97,7 +111,7 @@ def test_orders_of_dense_captions_beside_the_oracles(studio: Studio) -> None:
     assert [line.name for line in five.lines] == [*ORDERS]
     assert shares.lines[0].ours == pytest.approx((100,) * 4)
     rouge = {line.name: line.ours[ten.columns.index("ROUGE-L")] for line in ten.lines}
-    assert all(rouge["ore"] >= rouge[order] - 1e-9 for order in ORDERS[2:])
+    assert all(rouge["ore"] >= rouge[order] - 1e-9 for order in ORDERS[3:])
 
 
 def test_diversity_and_its_price(studio: Studio) -> None:
@@ -127,6 +141,17 @@ def test_a_clip_that_cannot_be_read_is_named_and_left_out(studio: Studio) -> Non
     assert result.stderr.count(f"left out gone: {missing}") == 1
     assert result.exit_code == 0, result.output
     assert load(studio, "nothing").clips == 1
+
+
+def test_a_claim_about_no_row_is_told_before_any_work(studio: Studio) -> None:
+    studio.define("single", SINGLE)
+    before = studio.define("claims", CLAIMS.replace('better = "told"', 'better = "asked"'))
+    try:
+        failed = studio.run("single", "--overwrite")
+    finally:
+        before.write_text(CLAIMS)
+    assert isinstance(failed.exception, ModelError)
+    assert str(failed.exception) == "claims.toml: claim 'told': no row is called 'asked'"
 
 
 def test_what_cannot_be_run_is_told_in_a_line(studio: Studio) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densevidcap.repro.candidates import Pair, associate
+from densevidcap.repro.candidates import Pair, associate, read_begun
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abcdefgh")), min_size=1)
 WORTH = st.fixed_dictionaries({letter: st.floats(0, 1) for letter in "abcdefgh"})
@@ -31,3 +33,10 @@ def test_sentences_that_go_with_different_things_are_only_sorted(
     assert sorted(ranked) == sorted(said)
     values = [worth[sentence] for sentence in ranked]
     assert values == sorted(values, reverse=True)
+
+
+def test_what_was_found_before_a_kill_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "said" / "candidates.begun"
+    assert read_begun(path) == {}
+    path.write_text('\n["one", {"sentences": ["a"]}]\n["two", {"sent\n["three", {}]')
+    assert read_begun(path) == {"one": {"sentences": ["a"]}, "three": {}}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.studio.made_shelf import make_shelf
 from tests.studio.running import RunningStudio, run_studio
 from tests.studio.small_model import write_clip, write_model
 
@@ -31,3 +32,15 @@ def studio(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
 def done(studio: RunningStudio, clip: Path) -> str:
     """The id of a clip with captions."""
     return studio.caption(clip)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds a library and its clips; each module has its own, to change as it likes."""
+    return tmp_path_factory.mktemp("shelf")
+
+
+@pytest.fixture(scope="module")
+def ids(folder: Path) -> dict[str, str]:
+    """Of the library's clips, by name."""
+    return make_shelf(folder)

@@ -61,9 +61,13 @@ def await_that(condition: Callable[[], bool], seconds: float = 300) -> None:
 
 
 @contextmanager
-def run_studio(data: Path, model: Path, options: Sequence[str] = ()) -> Iterator[RunningStudio]:
+def run_studio(
+    data: Path, model: Path, options: Sequence[str] = (), library: bool = False
+) -> Iterator[RunningStudio]:
+    """On a library, or with a data folder of its own."""
     command = [sys.executable, "-m", "densevidcap", "serve", "--port", "0"]
-    command += ["--data", str(data), "--model", str(model), *options]
+    command += [str(data)] if library else ["--data", str(data)]
+    command += ["--model", str(model), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()

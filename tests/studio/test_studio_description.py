@@ -16,6 +16,10 @@ positive_data_acceptance.enabled = false
 [[operations]]
 include-method = "GET"
 parameters = {{ "path.id" = "{id}" }}
+# A stream that never ends.
+[[operations]]
+include-path = "/api/queue/events"
+enabled = false
 """
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from densevidcap.studio.jobs import MOST_TRIES, Jobs
 
@@ -103,3 +105,57 @@ def test_a_clip_that_takes_too_long_is_noticed(jobs: Jobs) -> None:
     jobs.take()
     assert jobs.is_overdue(-1)
     assert not jobs.is_overdue(3600)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), max_size=8))
+@settings(max_examples=20, deadline=None)
+def test_turns_are_as_they_were_put(
+    tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, int]]
+) -> None:
+    jobs = Jobs(tmp_path_factory.mktemp("turns") / "jobs.sqlite")
+    expected = [f"clip{n}" for n in range(6)]
+    for key in expected:
+        jobs.add(key, key, *PLENTY)
+    for number, before in moves:
+        key = f"clip{number}"
+        assert jobs.move(key, before)
+        expected.remove(key)
+        expected.insert(before, key)
+    jobs.add("later", "later", *PLENTY)
+    expected.append("later")
+    assert {job.id: job.ahead for job in jobs.list_all()} == {k: n for n, k in enumerate(expected)}
+    assert [jobs.find(key) for key in expected] == sorted(jobs.list_all(), key=lambda j: j.ahead)
+    taken = [jobs.take() for _ in expected]
+    assert [job and job.id for job in taken] == expected
+    assert not jobs.move("clip0", 0)
+
+
+def test_what_failed_waits_again_behind_the_others(jobs: Jobs) -> None:
+    for key in "ab":
+        jobs.add(key, key, *PLENTY)
+    jobs.take()
+    assert not jobs.retry("a")
+    jobs.fail("a", "no frame can be decoded")
+    assert jobs.retry("a")
+    again = jobs.find("a")
+    assert again is not None
+    assert (again.state, again.message, again.ahead) == ("waiting", "", 1)
+
+
+def test_of_what_is_done_the_first_sentence_is_told_until_it_is_dropped(jobs: Jobs) -> None:
+    for key in "ab":
+        jobs.add(key, key, *PLENTY)
+        jobs.take()
+        jobs.finish(key, f"sentence {key}")
+    assert [job.sentence for job in jobs.list_all()] == ["sentence b", "sentence a"]
+    jobs.drop_done("a")
+    assert [job.id for job in jobs.list_all()] == ["b"]
+    assert jobs.list_passing() == []
+    jobs.drop_done()
+    assert jobs.list_all() == []
+
+
+def test_a_job_goes_without_what_was_made_of_its_clip(jobs: Jobs) -> None:
+    jobs.add("clip", "clip.mp4", *PLENTY)
+    assert jobs.remove("clip", passing=False) == "waiting"
+    assert (jobs.list_all(), jobs.list_passing()) == ([], [])

@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from dataclasses import astuple
 from io import BytesIO
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect
 from tests.export.made_captions import FITTED, make_caption, make_captions
+from tests.studio import running
+from tests.studio.browsing import CHROMIUM, NO_BROWSER, PATIENCE, await_that, run_browser, visit
 from tests.studio.running import RunningStudio
+from tests.studio.small_model import write_clip
 
 from densevidcap.export import ENDINGS, save
 from densevidcap.types import Box, UInt8Array
@@ -25,22 +27,15 @@ from densevidcap.viz.canvas import lerp
 from densevidcap.viz.colours import colour_of
 from densevidcap.viz.sequences import box_at
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no browser; to install one and run them: make browser test"
-)
-PATIENCE = 20
-"""Seconds for anything that the page does."""
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 expect.set_options(timeout=1000 * PATIENCE)
 EDGES = ("left", "top", "right", "bottom")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with run_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,34 +45,14 @@ def _awake(done: str) -> None:
 
 @pytest.fixture
 def page(browser: Browser, studio: RunningStudio) -> Iterator[Page]:
-    """At the studio's door; whatever the console calls an error fails the test."""
-    page = browser.new_page(viewport={"width": 1200, "height": 800}, base_url=studio.url)
-    faults: list[str] = []
-
-    def listen(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            faults.append(message.text)
-
-    page.on("console", listen)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto("/")
-    yield page
-    page.close()
-    assert faults == []
+    with visit(browser, studio.url) as page:
+        yield page
 
 
 def open_result(page: Page, key: str) -> None:
     page.goto(f"/#{key}")
     expect(page.locator("#sentences li")).to_have_count(5)
     await_that(page, "document.getElementById('video').readyState >= 2")
-
-
-def await_that(page: Page, condition: str) -> None:
-    """Playwright's own way evaluates strings in the page, which its policy forbids."""
-    deadline = monotonic() + PATIENCE
-    while not page.evaluate(condition):
-        assert monotonic() < deadline, condition
-        page.wait_for_timeout(50)
 
 
 def seek(page: Page, time: float) -> None:
@@ -210,8 +185,10 @@ def test_a_word_glows_and_its_evidence_is_pointed_out(page: Page, done: str) -> 
     assert (read_canvas(page)[..., 3] > 0).mean() < 0.5
     word.click()
     expect(page.locator("#glow")).to_contain_text(word.inner_text().lower())
+    expect(page.locator("#scale")).to_be_visible()
     assert (read_canvas(page)[..., 3] > 0).mean() > 0.99
     word.click()
+    expect(page.locator("#scale")).to_be_hidden()
     expect(page.locator("#glow")).to_be_empty()
     assert (read_canvas(page)[..., 3] > 0).mean() < 0.5
     evidence = page.locator(".evidence button").first
@@ -240,7 +217,7 @@ def test_sliders_choose_anew_without_another_look_at_the_clip(
     (best,) = studio.captions(done, k=3, diversity=2.5, sure=0.9)
     expect(page.locator("#sentences .text")).to_have_text([best["text"]])
     assert asked
-    assert all("/result?" in url for url in asked)
+    assert all("/result?" in url or url.endswith("/sound") for url in asked)
 
 
 def test_the_page_says_what_the_model_says_by_itself(
@@ -263,7 +240,8 @@ def test_each_format_is_downloaded(page: Page, done: str) -> None:
     for ending in ENDINGS.values():
         with page.expect_download() as download:
             page.get_by_role("link", name=ending, exact=True).click()
-        assert download.value.suggested_filename == f"square.mp4{ending}"
+        name = "square.captioned.mp4" if ending == ".mp4" else f"square{ending}"
+        assert download.value.suggested_filename == name
         assert download.value.path().stat().st_size > 0
 
 
@@ -376,6 +354,34 @@ def test_dark_and_light_are_the_systems_or_ones_own(
     page.reload()
     await_that(page, f"{brightness} !== '{first}'")
     page.close()
+
+
+def test_all_that_is_dropped_is_taken_and_deleting_asks(
+    browser: Browser, studio: RunningStudio, tmp_path: Path
+) -> None:
+    clips = [write_clip(tmp_path / f"{name}.mp4", 1.0) for name in ("left", "middle", "right")]
+    with visit(browser, studio.url) as page:
+        expect(page.locator("#limits")).not_to_be_empty()
+        page.set_input_files("#clip-input", clips)
+        expect(page.locator("#queue-list .done")).to_have_count(3)
+        card = page.locator("#cards li", has_text="middle.mp4")
+        expect(card.locator(".said")).not_to_be_empty()
+        card.get_by_role("button", name="Delete").click()
+        page.locator("#ask-yes").click()
+        expect(card).to_have_count(0)
+        page.locator("#toast-undo").click()
+        expect(card).to_have_count(1)
+        card.get_by_role("button", name="Delete").click()
+        page.locator("#ask-yes").click()
+        expect(page.locator("#toast")).to_be_visible()
+        # Whoever leaves does not undo it any more.
+        page.goto("about:blank")
+
+        def list_names() -> list[str]:
+            return [job["name"] for job in studio.client.get("/api/clips").json()]
+
+        running.await_that(lambda: "middle.mp4" not in list_names(), PATIENCE)
+        assert "left.mp4" in list_names()
 
 
 def test_a_refusal_says_why(browser: Browser, studio: RunningStudio, tmp_path: Path) -> None:

@@ -95,15 +95,20 @@ TRAINED = {
     *("eyes.rows", "eyes.columns", "eyes.features"),
     *("words.shaping", "words.dropout", "streams.dropout", "captioner.dropout"),
     *("evaluator.dropout", "evaluator.sequence_dropout"),
+    *("captioner.forget_bias", "captioner.visual_gain"),
 }
 """Sections and settings that training alone has a use for."""
 
 DRAWN = "boxes"
 """The section of what changes nothing but boxes: `tests/regions/test_boxes.py` has its settings."""
 
-ELSEWHERE = {"selection.silence", "wording.looks", "wording.gender", "streams.snippets"}
-"""What makes no difference to clips of coloured shapes, or without motion: `test_trust_options.py`,
-`test_wording.py` and `test_extractors.py` have these."""
+ELSEWHERE = {
+    *("scenes", "selection.silence", "wording.looks", "wording.gender", "streams.snippets"),
+    *("captioner.order", "engine", "frames.still"),
+}
+"""What makes no difference to clips of coloured shapes, without motion, or that are no films, or to
+eyes that are no transformers: `test_trust_options.py`, `test_wording.py`, `test_extractors.py`,
+`test_systems.py`, `test_scenes.py`, `test_fcn.py` and `test_sampling.py` have these."""
 
 OTHERS = {"frames.per_shot": "never", "selection.sure": 1.0, "selection.telling": 9}
 """What to compare with where the default does the same here: the clips are `long` ones."""

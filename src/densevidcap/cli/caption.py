@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
     from densevidcap.data.clip import Clip
     from densevidcap.library.inputs import Pictures
+    from densevidcap.pipeline.analysis import Segment
     from densevidcap.pipeline.captioner import Report, Step
-    from densevidcap.types import DenseCaptions
+    from densevidcap.types import Caption, DenseCaptions
 
 DOING = {
     "shots": "finding shots",
@@ -49,13 +51,13 @@ DOING = {
 @click.command("caption")
 @click.argument("clips", nargs=-1, required=True, metavar="CLIP...")
 @click.option("--model", type=click.Path(path_type=Path), help="Folder of a model.")
-@click.option("-k", type=click.IntRange(1), help=f"Sentences of each shot.{MODEL_S}")
+@click.option("-k", type=click.IntRange(1), help=f"Sentences of a clip, shot or scene.{MODEL_S}")
 @click.option(
     "--diversity",
     type=click.FloatRange(0),
     help=f"What it costs a sentence to be like those before; more makes them differ.{MODEL_S}",
 )
-@click.option("--frames", type=click.IntRange(1), help=f"Of a shot.{MODEL_S}")
+@click.option("--frames", type=click.IntRange(1), help=f"Of a clip or shot.{MODEL_S}")
 @click.option(
     "--beam",
     type=click.IntRange(1),
@@ -77,10 +79,11 @@ DOING = {
 @click.option(
     "--per-shot/--whole",
     default=None,
-    help=f"Describe each shot by itself, or all at once.{MODEL_S}",
+    help="Describe each shot by itself, or all at once.  [default: a clip of more than a minute "
+    "scene by scene]",
 )
 @set_option
-@click.option("--story", is_flag=True, help="Also tell it as one short paragraph.")
+@click.option("--story", is_flag=True, help="Also tell it as a short text.")
 @click.option(
     "--format",
     "kinds",
@@ -165,8 +168,9 @@ def command(
     its clips; a FOLDER of videos at any depth, a pattern in quotes, a list of paths (.txt), or -
     for standard input. Below a sentence are its words with the probability that its own region
     shows them; a question mark is after words that it does not show. Arrows point to where the
-    region is, from start to end. A CLIP that cannot be read is named, the others are captioned,
-    and the exit code is 1.
+    region is, from start to end. A CLIP of more than a minute is a film: its scenes are told while
+    it is read, then its chapters and a summary. A CLIP that cannot be read is named, the others are
+    captioned, and the exit code is 1.
 
     The results of a FOLDER of videos are kept in a library, as those of any CLIPs with --library:
     run it again to go on after an interruption or with what is new. `densevidcap find` searches
@@ -204,15 +208,15 @@ def command(
     check_outputs([*planned, *([predictions] if predictions else [])], inputs, overwrite)
     console = Console()
     with Console(stderr=True).status("Loading the model"):
-        from densevidcap.cli.view import print_captions, sample_strip
+        from densevidcap.cli.view import print_captions, print_outline, print_scene, sample_strip
         from densevidcap.data.clip import open_clip
+        from densevidcap.data.shots import is_film
         from densevidcap.pipeline.captioner import DenseCaptioner
-        from densevidcap.pipeline.captions import choose_captions
         from densevidcap.pipeline.story import tell
 
         captioner = DenseCaptioner.load(model)
     settings = _resolve(keywords, others, raw)
-    captioner.override(settings)
+    config = captioner.override(settings)
 
     described: dict[str, DenseCaptions] = {}
 
@@ -220,19 +224,30 @@ def command(
         clip = open_clip(sources[name])
         for kind, _ in outputs[name]:
             check_pictures(clip, kind)
+        began, is_told = process_time(), is_film(clip, config.frames)
+
+        def show(segment: Segment, said: Sequence[Caption]) -> None:
+            if is_told and not as_json:
+                with _making_way(progress):
+                    print_scene(console, (segment.start, segment.end), said)
+
         with _following(progress, name) as report:
-            captions = choose_captions(captioner.analyse(clip, settings, report))
+            captions = captioner.narrate(clip, settings, report, tell=show).finish()
+        if is_told:
+            _tell_cost(captions, process_time() - began)
         _write(captions, clip, outputs[name], progress, overwrite)
         if predictions is not None:
             # After each clip, so that a kill costs no more than the one in work.
             _write_predictions(predictions, {**described, name: captions})
         described[name] = captions
         if not as_json:
-            # At once, since many clips take long; the progress would be in its way.
-            progress.stop()
-            told = tell(captions) if story else None
-            print_captions(console, captions, sample_strip(clip, console), told)
-            progress.start()
+            # At once, since many clips take long.
+            with _making_way(progress):
+                told = tell(captions) if story else None
+                if is_told:
+                    print_outline(console, captions, told)
+                else:
+                    print_captions(console, captions, sample_strip(clip, console), told)
 
     with keeping(lambda: _tell_kept(len(described), len(sources))):
         visit_clips(sources, "Captioning", describe, fail_fast)
@@ -248,6 +263,25 @@ def _resolve(keywords: Mapping[str, Any], others: Mapping[str, Any], raw: bool) 
     from densevidcap.pipeline.captioner import RAW, name_settings
 
     return {**(RAW if raw else {}), **others, **name_settings(**keywords)}
+
+
+@contextmanager
+def _making_way(progress: Progress) -> Iterator[None]:
+    """For what is printed: the progress would be in its way."""
+    progress.stop()
+    yield
+    progress.start()
+
+
+def _tell_cost(captions: DenseCaptions, seconds: float) -> None:
+    from densevidcap.data.text import time_code
+
+    rate = 60 * seconds / captions.duration
+    echo(
+        f"{captions.source}: {time_code(captions.duration)} of film in {seconds:,.0f} CPU-seconds, "
+        f"{rate:.1f} a minute of film",
+        err=True,
+    )
 
 
 @contextmanager

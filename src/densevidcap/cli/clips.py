@@ -23,7 +23,7 @@ MODEL_S = "  [default: the model's]"
 """Ends the help of an option that overrides one setting of the model's config."""
 
 
-def _parse_settings(_: object, __: object, given: Sequence[str]) -> dict[str, Any]:
+def parse_settings(_: object, __: object, given: Sequence[str]) -> dict[str, Any]:
     settings = {}
     for each in given:
         name, sign, value = each.partition("=")
@@ -41,7 +41,7 @@ set_option = click.option(
     "others",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=_parse_settings,
+    callback=parse_settings,
     help="Any setting of the model's config, as in decoding.samples=0; repeat for more.",
 )
 

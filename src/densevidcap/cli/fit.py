@@ -52,6 +52,9 @@ def command() -> None:
 
     Stop it at any time: the same command goes on where it was. A clip that cannot be read is
     named and left out; the model is made of the others, and the exit code is 1.
+
+    Words and sentences can be trained by several processes together, as in
+    `torchrun --nproc-per-node 2 -m densevidcap fit words …`.
     """
 
 
@@ -127,7 +130,9 @@ def evaluator(
     from densevidcap.config import ModelConfig
     from densevidcap.model_folder import find_model
     from densevidcap.train.evaluator import EvaluatorStage
+    from densevidcap.train.team import refuse_team
 
+    refuse_team("fit evaluator", "fit words or fit sentences")
     model, folder = find_model(words_model, "words"), cache or out / "cache"
     how: dict[str, Any] = {"weaker": weaker, "half": half, "fail_fast": fail_fast}
     _run([EvaluatorStage(out, ModelConfig.read(config), data, model, folder, **how)])
@@ -135,10 +140,16 @@ def evaluator(
 
 def _run(stages: Sequence[TrainingStage]) -> None:
     """Show how they go and what came of the last; exit with 1 if clips were left out."""
-    from densevidcap.progress import write_events
+    from densevidcap.progress import Silent, write_events
     from densevidcap.train.stage import RUN
+    from densevidcap.train.team import is_leader
 
     last = stages[-1]
+    if not is_leader():
+        for stage in stages:
+            if stage is last or not stage.result.is_file():
+                stage.run(Silent())
+        return
     with open_terminal() as terminal, keeping(lambda: GOING_ON):
         for number, stage in enumerate(stages, start=1):
             if len(stages) > 1:

@@ -121,7 +121,7 @@ def _look_at(clip: Clip, sampling: Sampling, size: int) -> tuple[Report, Image.I
     report = Report(
         clip.name,
         clip.info,
-        find_shots(clip),
+        list(find_shots(clip)),
         None if sound is None else len(sound) / rate,
         frames.times.tolist(),
     )

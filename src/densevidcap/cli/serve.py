@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import click
@@ -13,6 +15,7 @@ from densevidcap.cli.printing import echo
 
 
 @click.command("serve")
+@click.argument("library", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535))
 @click.option(
@@ -26,32 +29,37 @@ from densevidcap.cli.printing import echo
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to keep clips in.  [default: this user's folder for applications]",
 )
-@click.option(
-    "--max-mib", default=256, show_default=True, type=click.IntRange(1), help="Of a clip."
-)
-@click.option("--max-minutes", default=10.0, show_default=True, type=click.FloatRange(0.01))
-@click.option("--max-waiting", default=32, show_default=True, type=click.IntRange(1))
-@click.option("--max-clips", default=100, show_default=True, type=click.IntRange(1))
-@click.option("--keep-days", default=7.0, show_default=True, type=click.FloatRange(0.01))
+@click.option("--max-mib", type=click.IntRange(1), help="Of a clip.  [default: 256]")
+@click.option("--max-minutes", type=click.FloatRange(0.01), help="Of a clip.  [default: 10]")
+@click.option("--max-waiting", type=click.IntRange(1), help="Clips in the queue.  [default: 32]")
+@click.option("--max-clips", type=click.IntRange(1), help="Clips that are kept.  [default: 100]")
+@click.option("--keep-days", type=click.FloatRange(0.01), help="How long.  [default: 7]")
 @click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")
 def command(
+    library: Path | None,
     host: str,
     port: int,
     token: str | None,
     model: Path | None,
     data: Path | None,
-    max_mib: int,
-    max_minutes: float,
-    max_waiting: int,
-    max_clips: int,
-    keep_days: float,
+    max_mib: int | None,
+    max_minutes: float | None,
+    max_waiting: int | None,
+    max_clips: int | None,
+    keep_days: float | None,
     opening: bool,
 ) -> None:
-    """Open the studio: drop a clip, see its sentences and what each is about.
+    """Open the studio: drop clips, see their sentences and what each is about.
+
+    With LIBRARY, as `densevidcap caption FOLDER` makes it, or a new folder: all its clips are
+    there to be searched, looked at and put right, what is dropped is added to it, nothing expires,
+    and the limits do not hold unless you give them.
 
     Only this machine can reach it unless you name another --host, which takes
     a token: it is part of the address that is printed.
     """
+    if library is not None and data is not None:
+        raise click.UsageError("a library keeps its clips itself: leave out --data")
     from densevidcap.config import FEATURES
     from densevidcap.errors import MissingExtraError, ModelError
 
@@ -60,6 +68,7 @@ def command(
         from densevidcap.studio.door import build_server, open_door
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "fastapi", "studio", "The studio") from None
+    from densevidcap.library.store import STUDIO, Library
     from densevidcap.model_folder import find_model, read_card
     from densevidcap.studio.access import is_loopback
     from densevidcap.studio.files import DataFolder
@@ -80,15 +89,21 @@ def command(
         token = os.environ.get("DENSEVIDCAP_TOKEN")
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
-    folder = data or Path(click.get_app_dir("densevidcap")) / "studio"
-    limits = StudioLimits(
-        max_bytes=max_mib * MEBIBYTE,
-        max_duration=max_minutes * MINUTE,
-        max_waiting=max_waiting,
-        max_clips=max_clips,
-        max_age=keep_days * DAY,
-    )
-    app = make_app(folder, model, token, limits)
+    if library is not None:
+        Library.make(library)
+        folder = library / STUDIO
+    else:
+        folder = data or Path(click.get_app_dir("densevidcap")) / "studio"
+    given: dict[str, Any] = {
+        "max_bytes": max_mib and max_mib * MEBIBYTE,
+        "max_duration": max_minutes and max_minutes * MINUTE,
+        "max_waiting": max_waiting,
+        "max_clips": max_clips,
+        "max_age": keep_days and keep_days * DAY,
+    }
+    usual = StudioLimits() if library is None else StudioLimits.of_library()
+    limits = replace(usual, **{name: value for name, value in given.items() if value})
+    app = make_app(folder, model, token, limits, library)
     files = DataFolder(folder)
     # Before anything is written into it.
     files.claim()

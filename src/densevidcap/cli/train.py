@@ -64,6 +64,9 @@ def command(
     from densevidcap.model_folder import BUNDLED
     from densevidcap.train.model import MANIFEST, ModelTraining, choose_config, read_corpus
     from densevidcap.train.stage import RUN
+    from densevidcap.train.team import refuse_team
+
+    refuse_team("train", "fit words and fit sentences")
 
     if recipe is not None:
         raise click.UsageError(

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from densevidcap.cli.console import Console
+from densevidcap.data.text import name_span, time_code
 from densevidcap.viz.colours import colour_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from densevidcap.cli.console import Console
     from densevidcap.data.clip import Clip
-    from densevidcap.types import Box, Caption, DenseCaptions, UInt8Array
+    from densevidcap.types import Box, Caption, DenseCaptions, Span, UInt8Array
 
 
 DOWN, ACROSS = ("top", "middle", "bottom"), ("left", "", "right")
@@ -121,6 +122,46 @@ def print_captions(
     console.print(Padding(Group(*parts), (0, 0, 1, 0)))
 
 
+def print_scene(console: Console, span: Span, captions: Sequence[Caption]) -> None:
+    """A scene of a film that is still being read: its time, and what is said of it."""
+    from densevidcap.types import SILENCE
+
+    table = _make_lines()
+    times = Text(name_span(*span, is_film=True), "dim")
+    for caption in captions:
+        table.add_row(times, _draw_bar(caption, "white"), Text(caption.text, "bold"))
+        times = Text()
+    if not captions:
+        table.add_row(times, Text(), Text(SILENCE, "dim"))
+    console.print(table)
+
+
+def print_outline(console: Console, captions: DenseCaptions, story: str | None) -> None:
+    """What a film comes to when its scenes have been told: summary, chapters, and its story."""
+    from densevidcap.pipeline.outline import list_chapters, summarise
+
+    parts: list[RenderableType] = [_head(captions)]
+    if summary := summarise(captions):
+        parts.append(Padding(Text(summary), (1, 0)))
+    if captions.chapters:
+        table = _make_lines()
+        for start, end, title, _ in list_chapters(captions):
+            table.add_row(Text(name_span(start, end, is_film=True), "dim"), Text(), Text(title))
+        parts.append(table)
+    if story:
+        parts.append(Padding(Text(story, "italic"), (1, 0, 0, 0)))
+    console.print(Padding(Group(*parts), (1, 0)))
+
+
+def _make_lines() -> Table:
+    """Times, something short, and a text."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    return table
+
+
 def _order(captions: DenseCaptions) -> list[int]:
     """Ranks, by time where captions do not overlap: those of one shot stay together, best first."""
     by_start = sorted(range(len(captions)), key=lambda rank: captions[rank].start)
@@ -138,27 +179,34 @@ def _tell_silence(captions: DenseCaptions, span: tuple[float, float]) -> str:
     from densevidcap.types import SILENCE
 
     is_all = not captions.captions and len(captions.silent) == 1
-    where = "" if is_all else f"{span[0]:.1f}-{span[1]:.1f} s: "
+    where = "" if is_all else f"{name_span(*span, bool(captions.scenes))}: "
     return where + SILENCE
 
 
 def _head(captions: DenseCaptions) -> Text:
     size = f"{captions.width} × {captions.height}" if captions.width else "features"
     about = f"{captions.duration:.1f} s, {size}"
+    if captions.scenes:
+        counts = f"{len(captions)} sentences of {len(captions.scenes)} scenes"
+        about = f"{time_code(captions.duration)}, {size}, {counts}"
     return Text.assemble((Path(captions.source).name, "bold"), "  ", (about, "dim"))
 
 
 def _add(table: Table, rank: int, caption: Caption, colour: str) -> None:
-    filled = round(BAR * caption.confidence)
-    bar = Text.assemble(
-        ("━" * filled, colour),
-        ("─" * (BAR - filled), "bright_black"),
-        (f" {caption.confidence:4.0%} {caption.verdict}", "dim"),
-    )
+    bar = _draw_bar(caption, colour)
     words = Text.assemble((caption.text, f"bold {colour}"), "\n", _list_evidence(caption))
-    span = f"{caption.start:.1f}-{caption.end:.1f} s"
+    span = name_span(caption.start, caption.end, is_film=False)
     way = Text(sketch_way(caption.boxes), colour)
     table.add_row(Text(str(rank + 1), colour), bar, words, Text(span, "dim"), way)
+
+
+def _draw_bar(caption: Caption, colour: str) -> Text:
+    filled = round(BAR * caption.confidence)
+    return Text.assemble(
+        ("━" * filled, colour),
+        ("─" * (BAR - filled), "bright_black"),
+        (f" {caption.confidence:4.0%} {caption.verdict:6}", "dim"),
+    )
 
 
 def _list_evidence(caption: Caption) -> Text:

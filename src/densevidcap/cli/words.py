@@ -60,9 +60,11 @@ def command(
     from densevidcap.cli.console import Console
     from densevidcap.data.clip import open_clip
     from densevidcap.data.sampling import Sampling
-    from densevidcap.model_folder import find_model, read_model_config
+    from densevidcap.model_folder import CARD, find_model, read_model_config
     from densevidcap.models.shown_words import find_word, rank_words, show_word
     from densevidcap.models.word_detector import LexicalFCN
+    from densevidcap.pipeline.captioner import RANKING
+    from densevidcap.pipeline.confidence import Trust
     from densevidcap.pipeline.word_boxes import place_words
     from densevidcap.viz.responses import ResponseMap
 
@@ -85,6 +87,10 @@ def command(
         words = [show_word(seen, fcn.lexicon, place) for place in places]
     else:
         words = rank_words(seen, fcn.lexicon, top, all_words)
+    # A stage that stands alone was never calibrated; that of a whole model was, beside it.
+    whole = folder.parent
+    trust = Trust.load(whole / RANKING) if (whole / CARD).is_file() else Trust()
+    words = [trust.rate_word(word) for word in words]
     if as_json:
         echo(json.dumps({"clip": source, "words": [_as_json(word) for word in words]}))
     else:
@@ -92,7 +98,8 @@ def command(
     for place, word, (sheet, video) in zip(places, words, drawings, strict=False):
         maps = fcn.map_words(seen, [place], config.boxes.window)
         boxes = tuple(each.box for each in place_words(fcn, seen, [word.word], config.boxes))
-        response = ResponseMap(word, maps.grid, seen.times, maps.probabilities[:, :, 0], boxes)
+        responses = trust.region.apply(maps.probabilities[:, :, 0])
+        response = ResponseMap(word, maps.grid, seen.times, responses, boxes)
         _draw(response, clip, sampled, sheet, video)
 
 

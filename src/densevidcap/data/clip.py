@@ -180,7 +180,7 @@ class Clip(ABC):
         if sampling.strategy == "shots":
             from densevidcap.data.shots import find_shots
 
-            chosen = sampling.choose(times, find_shots(self))
+            chosen = sampling.choose(times, list(find_shots(self)))
         else:
             chosen = sampling.choose(times)
         frames = self.look(chosen.tolist(), size)

@@ -43,10 +43,12 @@ class Limits:
         """Raise a ClipTooLargeError if `found` is more than the limit of that name."""
         allowed = getattr(self, limit)
         if found > allowed:
-            raise ClipTooLargeError(
+            error = ClipTooLargeError(
                 f"{clip}: {found:,.0f} is over {limit} = {allowed:,.0f}; shrink or cut the clip,"
                 f" or set {name_variable(limit)}={found:.0f} if there is memory for it"
             )
+            error.limit = limit
+            raise error
 
     def check_frame(self, clip: str, width: int, height: int, bits: int = 0) -> None:
         """The same of a frame of that size, declared or decoded; `bits` of a pixel, if known."""

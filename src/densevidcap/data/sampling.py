@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densevidcap.config import FramesConfig
-from densevidcap.types import TimeArray
+from densevidcap.types import ImageArray, TimeArray
 
 Strategy = Literal["uniform", "jittered", "random", "shots"]
 Indices = npt.NDArray[np.int64]
@@ -65,6 +65,42 @@ def end_of(times: TimeArray) -> float:
     """When a clip of these frame times ends: its last frame lasts as long as most do."""
     gap = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
     return float(times[-1]) + gap
+
+
+CELLS = 16
+"""Of a thumbnail's side."""
+
+
+def find_still(images: ImageArray, least: float) -> Indices:
+    """(T,): the frame that stands for each of (T, H, W, 3): itself, or an earlier one that shows
+    nearly the same.
+
+    Each is compared with the last one that stands for itself, and not with the one before it: what
+    changes slowly changes all the same.
+    """
+    stands_for = np.arange(len(images))
+    if not least:
+        return stands_for
+    thumbnails = _shrink(images)
+    for number in range(1, len(images)):
+        last = stands_for[number - 1]
+        change = thumbnails[number] - thumbnails[last]
+        if np.sqrt(np.square(change).mean()) < least:
+            stands_for[number] = last
+    return stands_for
+
+
+def _shrink(images: ImageArray) -> npt.NDArray[np.float32]:
+    """(T, CELLS, CELLS, 3) with values 0 to 1, of every second row and column."""
+    rows, columns = (np.arange(CELLS) * ((size + 1) // 2) // CELLS for size in images.shape[1:3])
+    small = images[:, ::2, ::2]
+    if min(small.shape[1:3]) <= CELLS:
+        return np.asarray(small / np.float32(255))
+    sums = np.add.reduceat(small, rows, axis=1, dtype=np.float32)
+    sums = np.add.reduceat(sums, columns, axis=2)
+    heights = np.diff(rows, append=small.shape[1])
+    widths = np.diff(columns, append=small.shape[2])
+    return np.asarray(sums / (255 * np.outer(heights, widths)[:, :, None]), np.float32)
 
 
 def _spread(times: TimeArray, end: float, offsets: npt.NDArray[np.float64]) -> Indices:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise, repeat
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +13,7 @@ import numpy.typing as npt
 from densevidcap.config import FramesConfig
 from densevidcap.data.clip import Clip, Size
 from densevidcap.data.sampling import Sampling, Shot, end_of
-from densevidcap.types import Frames, MapShape, TimeArray, UInt8Array
+from densevidcap.types import Frames, MapShape, UInt8Array
 
 THUMBNAIL = (48, 48)
 """Pixels (width, height): enough to tell shots apart, too few to see noise."""
@@ -26,39 +29,61 @@ SHORTEST_SHOT = 0.2
 Changes = npt.NDArray[np.float64]
 
 
-def find_shots(clip: Clip) -> list[Shot]:
+def find_shots(clip: Clip) -> Iterator[Shot]:
     """The clip's shots as (start, end) seconds, without gaps, from its first frame to its end.
 
     Finds cuts, not slow fades: a frame starts a shot if it differs from the one before in
-    colours and layout, and by far more than neighbouring frames differ from each other.
+    colours and layout, and by far more than neighbouring frames differ from each other. Each shot
+    comes a few frames after its end, while the rest is still to be decoded.
     """
-    times, changes = _measure(clip)
-    if len(times) < 2:
-        return [(float(start), end_of(times)) for start in times]
-    starts = [float(times[0])]
-    for index in np.flatnonzero(_stand_out(changes)) + 1:
-        if times[index] - starts[-1] >= SHORTEST_SHOT:
-            starts.append(float(times[index]))
-    return list(pairwise([*starts, end_of(times)]))
+    start: float | None = None
+    for moment in _find_cuts(_measure(clip)):
+        if start is None:
+            start = moment
+        elif moment - start >= SHORTEST_SHOT:
+            yield start, moment
+            start = moment
+    if start is not None:
+        yield start, max(end_of(clip.times()), np.nextafter(start, np.inf))
 
 
-def _measure(clip: Clip) -> tuple[TimeArray, Changes]:
-    """(N,) frame times, (N - 1,) changes from each frame to the next."""
-    times, changes = [], []
+class Measured(NamedTuple):
+    """A frame, by how much it changes the picture."""
+
+    seconds: float
+    change: float
+    """From the frame before; infinite for the first, which starts a shot in any case."""
+
+
+def _measure(clip: Clip) -> Iterator[Measured]:
     before: UInt8Array | None = None
+    colours = np.zeros(0)
     for seconds, image in clip.stream(THUMBNAIL):
-        times.append(seconds)
+        histogram = _histogram(image)
+        change = np.inf
         if before is not None:
-            changes.append(_change(before, image))
-        before = image
-    return np.array(times), np.array(changes)
+            # 0 to 1: half from colours wherever they are, half from the place they are in.
+            places = np.abs(before.astype(np.int16) - image).mean() / 255
+            change = (np.abs(colours - histogram).sum() / 2 + places) / 2
+        yield Measured(seconds, float(change))
+        before, colours = image, histogram
 
 
-def _change(before: UInt8Array, after: UInt8Array) -> float:
-    """0 to 1: half from colours wherever they are, half from the place they are in."""
-    colours = np.abs(_histogram(before) - _histogram(after)).sum() / 2
-    places = np.abs(before.astype(np.int16) - after).mean() / 255
-    return float(colours + places) / 2
+def _find_cuts(frames: Iterable[Measured]) -> Iterator[float]:
+    """When shots begin: where a change is a peak, large in itself and against those around it."""
+    before: deque[float] = deque(maxlen=NEIGHBOURS)
+    waiting: deque[Measured | None] = deque()
+    for each in chain(frames, repeat(None, NEIGHBOURS)):
+        waiting.append(each)
+        now = waiting.popleft() if len(waiting) > NEIGHBOURS else None
+        if now is None:
+            continue
+        after = (other.change for other in waiting if other is not None)
+        around = [change for change in (*before, *after) if np.isfinite(change)]
+        usual = sum(around) / max(1, len(around))
+        if now.change >= max(LEAST_CHANGE, OUTSTANDING * usual, *around):
+            yield now.seconds
+        before.append(now.change)
 
 
 def _histogram(image: UInt8Array) -> Changes:
@@ -68,30 +93,29 @@ def _histogram(image: UInt8Array) -> Changes:
     return np.asarray(counts / red.size)
 
 
-def _stand_out(changes: Changes) -> npt.NDArray[np.bool_]:
-    """Whether each change is a peak, large in itself and against its neighbours' mean."""
-    window = 2 * NEIGHBOURS + 1
-    around = np.pad(changes, NEIGHBOURS, constant_values=np.nan)
-    around = np.lib.stride_tricks.sliding_window_view(around, window)
-    peak = changes >= np.nanmax(around, axis=1, initial=0)
-    known = np.isfinite(around).sum(axis=1) - 1
-    usual = (np.nansum(around, axis=1) - changes) / np.maximum(known, 1)
-    return np.asarray(peak & (changes >= LEAST_CHANGE) & (changes >= OUTSTANDING * usual))
+def cut(clip: Clip, config: FramesConfig) -> Iterator[Shot]:
+    """(start, end) of each part to look at, without gaps: the clip's shots, or all of it.
 
-
-def cut(clip: Clip, config: FramesConfig) -> list[Shot]:
-    """(start, end) of each segment, without gaps: the clip's shots, or all of it.
-
-    Features without pictures are one segment: they show no cuts, and how long they last is a guess.
+    Features without pictures are one part: they show no cuts, and how long they last is a guess.
     """
-    end = end_of(clip.times())
-    if not clip.has_pictures:
-        if config.per_shot == "always":
-            clip.require_pictures("finding shots")
-        return [(0.0, end)]
-    if config.per_shot == "never" or (config.per_shot == "long" and end <= config.longest):
-        return [(0.0, end)]
-    return [part for shot in find_shots(clip) for part in _divide(shot, config.longest)]
+    if not is_cut(clip, config):
+        yield 0.0, end_of(clip.times())
+        return
+    for shot in find_shots(clip):
+        yield from _divide(shot, config.longest)
+
+
+def is_cut(clip: Clip, config: FramesConfig) -> bool:
+    """Whether the clip's shots are looked at one by one."""
+    if config.per_shot == "always":
+        clip.require_pictures("finding shots")
+        return True
+    return is_film(clip, config)
+
+
+def is_film(clip: Clip, config: FramesConfig) -> bool:
+    """Whether its shots are gathered into scenes."""
+    return clip.has_pictures and config.is_film(end_of(clip.times()))
 
 
 def _divide(shot: Shot, longest: float) -> list[Shot]:
@@ -108,10 +132,8 @@ def sample_segment(
     first, last = np.searchsorted(times, span).tolist()
     if first == last:
         return None
-    shots = None
-    if config.strategy == "shots":
-        shots = [(max(start, span[0]), end) for start, end in find_shots(clip) if end > span[0]]
-        shots = [(start, min(end, span[1])) for start, end in shots if start < span[1]]
+    is_whole = last - first == len(times)
+    shots = list(find_shots(clip)) if config.strategy == "shots" and is_whole else None
     chosen = first + Sampling.of(config).choose(times[first:last], shots)
     frames = clip.look(chosen.tolist(), form)
     # In place of a damaged frame comes the next intact one, maybe that of another segment.

@@ -84,3 +84,23 @@ class Vocabulary:
 def one_line(text: str) -> str:
     """The text with single spaces for white space, and the replacement sign for what hides."""
     return replace_hidden(" ".join(text.split()))
+
+
+def time_code(seconds: float) -> str:
+    """hh:mm:ss of the whole seconds that are over."""
+    return format_clock(int(seconds) * 1000)[:-4]
+
+
+def format_clock(milliseconds: int, point: str = ".") -> str:
+    """hh:mm:ss.mmm"""
+    seconds, milliseconds = divmod(milliseconds, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{seconds:02}{point}{milliseconds:03}"
+
+
+def name_span(start: float, end: float, is_film: bool) -> str:
+    """In seconds and their tenths; in time codes where there are many of them."""
+    if is_film:
+        return f"{time_code(start)}–{time_code(end)}"
+    return f"{start:.1f}–{end:.1f} s"

@@ -87,16 +87,21 @@ def _decode(
     begin: Callable[[int, Guidance | None], _Growing],
 ) -> list[list[Hypothesis]]:
     found: list[list[Hypothesis]] = []
+    size = len(model.vocabulary)
     for start in range(0, len(streams), ROWS):
         rows = slice(start, start + ROWS)
         part = streams.select(rows)
         growing = begin(len(part), guidance and guidance.select(rows))
-        state = model.encode(part).select(growing.owners[growing.live])
-        words = torch.full_like(growing.live, Vocabulary.BOS)
+        state = model.encode(part, growing.config.max_length + 1)
+        words, origins = torch.full_like(growing.live, Vocabulary.BOS), growing.owners[growing.live]
         while len(words):
-            log_probabilities, state = model.step(state, words)
-            words, origins = growing.extend(log_probabilities)
-            state = state.select(origins)
+            # What is sampled begins alike: hypotheses that are the same so far go on as one.
+            codes = origins * size + words
+            beginnings, places = codes.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+            state = state.select(beginnings // size)
+            log_probabilities, state = model.step(state, beginnings % size)
+            words, origins = growing.extend(log_probabilities[places])
+            origins = places[origins]
         found += growing.finish(len(part))
     return found
 
@@ -296,7 +301,8 @@ def compare(model: CaptionModel, streams: Streams, sentences: Sequence[Sequence[
     endings = [(*ids, Vocabulary.EOS) for ids in sentences]
     device = streams.lengths.device
     totals = torch.zeros(len(endings), K, dtype=widest_float(device), device=device)
-    state, said = model.encode(streams), torch.full((K,), Vocabulary.BOS, device=device)
+    steps = max((len(ids) for ids in endings), default=1)
+    state, said = model.encode(streams, steps), torch.full((K,), Vocabulary.BOS, device=device)
     # Sentences by their common beginning, whose K rows lie together in the state.
     groups = [list(range(len(endings)))]
     depth = 0

@@ -79,7 +79,7 @@ def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
     """In order of choice; of sentences with the same content words only one is taken."""
     # "a dog and a cat" says what "the cat and the dog" says.
     contents = [frozenset(list_content_words(sentence)) for sentence in candidates.sentences]
-    units = _normalise(np.asarray(candidates.meanings, np.float64))
+    units = normalise(candidates.meanings)
     quality, own = candidates.quality, config.specificity * candidates.affinities
     lengths = np.array([max(len(content) - PLAIN, 0) for content in contents])
     worth = quality + config.detail * candidates.confidence * lengths
@@ -109,6 +109,8 @@ def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
     return chosen
 
 
-def _normalise(vectors: Float64Array) -> Float64Array:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float64).tiny))
+def normalise(vectors: FloatArray | Float64Array) -> Float64Array:
+    """Vectors (…, D) of length 1; those of nothing stay so."""
+    wide = np.asarray(vectors, np.float64)
+    lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
+    return np.asarray(wide / np.maximum(lengths, np.finfo(np.float64).tiny))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +13,7 @@ from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
 
 if TYPE_CHECKING:
-    from densevidcap.types import Box, Caption, DenseCaptions, Evidence, SourceFrame
+    from densevidcap.types import Box, Caption, DenseCaptions, Evidence, SourceFrame, Span
 
 Number = TypeVar("Number", int, float)
 
@@ -45,6 +46,7 @@ def read_captions(path: Path) -> DenseCaptions:
 
 def to_dict(captions: DenseCaptions) -> dict[str, Any]:
     settings = {"settings": dict(captions.settings)} if captions.settings else {}
+    silent = {"silent": [list(span) for span in captions.silent]} if captions.silent else {}
     return {
         "version": VERSION,
         "source": captions.source,
@@ -53,7 +55,8 @@ def to_dict(captions: DenseCaptions) -> dict[str, Any]:
         "height": captions.height,
         "model": {"name": captions.model, "version": captions.model_version},
         **settings,
-        **({"silent": [list(span) for span in captions.silent]} if captions.silent else {}),
+        **silent,
+        **_outline_to_dict(captions),
         "captions": [caption_to_dict(caption) for caption in captions],
     }
 
@@ -84,7 +87,34 @@ def from_dict(content: dict[str, Any]) -> DenseCaptions:
         model_version=_text(content["model"]["version"]),
         settings=dict(content.get("settings", {})),
         silent=tuple((_number(a), _number(b)) for a, b in content.get("silent", [])),
+        scenes=_spans_from_list(content.get("scenes", [])),
+        # Their titles, and the summary, follow from the sentences, which a person may correct.
+        chapters=_spans_from_list(
+            [(each["start"], each["end"]) for each in content.get("chapters", [])]
+        ),
     )
+
+
+def _outline_to_dict(captions: DenseCaptions) -> dict[str, Any]:
+    """What only films have."""
+    from densevidcap.pipeline.outline import list_chapters, summarise
+
+    if not captions.scenes:
+        return {}
+    rows = [{"start": c.start, "end": c.end, "title": c.title} for c in list_chapters(captions)]
+    return {
+        "summary": summarise(captions),
+        **({"chapters": rows} if captions.chapters else {}),
+        "scenes": [list(span) for span in captions.scenes],
+    }
+
+
+def _spans_from_list(content: Sequence[Any]) -> tuple[Span, ...]:
+    spans = tuple((_number(start), _number(end)) for start, end in content)
+    edges = [edge for span in spans for edge in span]
+    if edges != sorted(edges) or any(start >= end for start, end in spans):
+        raise ValueError("scenes and chapters come by time, and do not overlap")
+    return spans
 
 
 def caption_to_dict(caption: Caption) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from densevidcap.data.text import format_clock
 from densevidcap.errors import MissingExtraError
 from densevidcap.export.formats import ENDINGS, SET_FORMATS, ExportError, save
 from densevidcap.export.json_file import to_dict
@@ -39,8 +40,7 @@ DEFAULT_COLUMNS = "file,rank,text,confidence,start,end,left,top,right,bottom,wor
 
 def name_time(seconds: float) -> str:
     """A time code: hours, minutes, seconds and thousandths."""
-    minutes, rest = divmod(round(1000 * seconds), 60_000)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}.{rest % 1000:03d}"
+    return format_clock(round(1000 * seconds))
 
 
 def _first_box(caption: Caption, edge: str) -> float:
@@ -189,10 +189,11 @@ def _write_csv(
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(columns)
         for row in rows:
-            writer.writerows(_list_cells(row, columns))
+            writer.writerows(list_cells(row, columns))
 
 
-def _list_cells(row: SetRow, columns: dict[str, str]) -> list[list[str | float | int]]:
+def list_cells(row: SetRow, columns: dict[str, str]) -> list[list[str | float | int]]:
+    """A line for each sentence of the clip, the best first; `columns` as parsed above."""
     return [
         [_COLUMNS[column](row, rank, caption) for column in columns.values()]
         for rank, caption in enumerate(row.captions, start=1)
@@ -211,7 +212,7 @@ def _write_parquet(
         writer = None
         try:
             for row in rows:
-                cells = _list_cells(row, columns)
+                cells = list_cells(row, columns)
                 if not cells:
                     continue
                 batch = {

@@ -1,14 +1,16 @@
-"""Subtitles: a cue for each sentence, by time; its identifier is the sentence's rank.
+"""Subtitles, a cue for each sentence by time, and chapters, a cue for each.
 
-Sentences of one clip overlap in time, which both formats allow: players show them at once.
+Sentences of one clip overlap in time, which both formats allow: players show them at once. Chapters
+never do, and leave no gap: that is what players take for chapters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from densevidcap.data.text import one_line
+from densevidcap.data.text import format_clock, one_line, time_code
+from densevidcap.pipeline.outline import list_chapters
 from densevidcap.types import Caption, DenseCaptions
 from densevidcap.viz.captions import assign_lanes
 
@@ -20,25 +22,55 @@ _MARKUP = re.compile(r"<(?=[/a-z])|\{(?=[\\a-z])|--(?=>)", re.IGNORECASE)
 
 
 def render_vtt(captions: DenseCaptions) -> str:
-    """WebVTT. Each lane has its row from the bottom up, where a sentence stays when others end."""
+    """WebVTT, with ranks as identifiers.
+
+    Each lane has its row from the bottom up, where a sentence stays when others end.
+    """
     lanes = assign_lanes(captions.captions)
     rows = max(lanes, default=0) + 1
     blocks = ["WEBVTT"]
     for rank, caption in _by_time(captions):
-        span = _span(caption, ".")
-        text = one_line(caption.text)
-        text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        span = _name_times(caption.start, caption.end, ".")
+        text = _escape_vtt(caption.text)
         blocks.append(f"{rank}\n{span} line:{lanes[rank - 1] - rows}\n{text}")
     return "\n\n".join(blocks) + "\n"
 
 
 def render_srt(captions: DenseCaptions) -> str:
-    """SubRip."""
-    blocks = (
-        f"{rank}\n{_span(caption, ',')}\n{_MARKUP.sub(_break_up, one_line(caption.text))}\n"
-        for rank, caption in _by_time(captions)
+    """SubRip, whose cues are counted by time."""
+    return _join_srt(
+        (caption.start, caption.end, caption.text) for _, caption in _by_time(captions)
     )
-    return "\n".join(blocks)
+
+
+def render_chapters_vtt(captions: DenseCaptions) -> str:
+    """WebVTT for `<track kind="chapters">` and players that show chapters."""
+    blocks = ["WEBVTT"]
+    for number, (start, end, title, _) in enumerate(list_chapters(captions), start=1):
+        blocks.append(f"{number}\n{_name_times(start, end, '.')}\n{_escape_vtt(title)}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def render_chapters_srt(captions: DenseCaptions) -> str:
+    """SubRip, which has no chapters of its own: titles are shown while their chapters last."""
+    return _join_srt((start, end, title) for start, end, title, _ in list_chapters(captions))
+
+
+def render_chapters_txt(captions: DenseCaptions) -> str:
+    """A time code and a title a line, as it is pasted below a video on the web."""
+    chapters = list_chapters(captions)
+    return "".join(f"{time_code(each.start)} {one_line(each.title)}\n" for each in chapters)
+
+
+def _join_srt(cues: Iterable[tuple[float, float, str]]) -> str:
+    return "\n".join(
+        f"{number}\n{_name_times(start, end, ',')}\n{_MARKUP.sub(_break_up, one_line(text))}\n"
+        for number, (start, end, text) in enumerate(cues, start=1)
+    )
+
+
+def _escape_vtt(text: str) -> str:
+    return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _by_time(captions: DenseCaptions) -> Iterator[tuple[int, Caption]]:
@@ -50,15 +82,8 @@ def _break_up(match: re.Match[str]) -> str:
     return match.group() + WORD_JOINER
 
 
-def _span(caption: Caption, point: str) -> str:
+def _name_times(start: float, end: float, point: str) -> str:
     """Both times in whole milliseconds, at least one apart."""
-    start = round(caption.start * 1000)
-    end = max(round(caption.end * 1000), start + 1)
-    return f"{_clock(start, point)} --> {_clock(end, point)}"
-
-
-def _clock(milliseconds: int, point: str) -> str:
-    seconds, milliseconds = divmod(milliseconds, 1000)
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:02}:{minutes:02}:{seconds:02}{point}{milliseconds:03}"
+    first = round(start * 1000)
+    last = max(round(end * 1000), first + 1)
+    return f"{format_clock(first, point)} --> {format_clock(last, point)}"

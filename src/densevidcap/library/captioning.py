@@ -11,6 +11,7 @@ from densevidcap.errors import ClipError
 from densevidcap.library.describing import Described, Describer, describe_all
 from densevidcap.library.identity import identify, stamp
 from densevidcap.library.inputs import Named
+from densevidcap.library.shown import WordList
 from densevidcap.library.store import Entry, Library, Source, name_path
 from densevidcap.progress import Progress
 from densevidcap.types import DenseCaptions
@@ -114,12 +115,7 @@ def caption_clips(
     for source, outcome in describe_all(describer, list_new(), workers):
         clip = named[source]
         if isinstance(outcome, Described):
-            # Its words and its result are on the disk before the library says whose they are.
-            captions = replace(outcome.captions, source=clip.name)
-            entry = Entry(outcome.identity, recipe, captions, outcome.seconds)
-            library.write(entry, outcome.words, lexicon)
-            now = stamp(open_clip(source))
-            library.note(Source(name_path(source), clip.name, now, outcome.identity))
+            keep(library, clip, outcome, recipe, lexicon)
             made.add(outcome.identity)
             captioned += 1
             for line in outcome.warned:
@@ -133,6 +129,14 @@ def caption_clips(
             progress.say(str(outcome))
         advance()
     return Tally(captioned, repeated, tuple(failed))
+
+
+def keep(library: Library, clip: Named, found: Described, recipe: str, lexicon: WordList) -> None:
+    """Its words and its result are on the disk before the library says whose they are."""
+    captions = replace(found.captions, source=clip.name)
+    library.write(Entry(found.identity, recipe, captions, found.seconds), found.words, lexicon)
+    now = stamp(open_clip(clip.source))
+    library.note(Source(name_path(clip.source), clip.name, now, found.identity))
 
 
 def _note_failure(library: Library, clip: Named, error: ClipError) -> None:

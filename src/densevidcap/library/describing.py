@@ -8,11 +8,11 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -23,13 +23,16 @@ from densevidcap.errors import ClipError, DenseVidCapWarning
 from densevidcap.types import DenseCaptions
 
 if TYPE_CHECKING:
+    from densevidcap.data.limits import Limits
     from densevidcap.library.shown import ShownWords, WordList, WordRecord
-    from densevidcap.pipeline.analysis import Analysis
-    from densevidcap.pipeline.captioner import DenseCaptioner
+    from densevidcap.pipeline.analysis import Analysis, Segment
+    from densevidcap.pipeline.captioner import DenseCaptioner, Report
     from densevidcap.types import FrameGrid
 
 METHOD = 1
 """Raised when the same model with the same settings says other sentences than it did before."""
+NO_PART = ("training", "device", "engine")
+"""Of a config in what is said: how the model was made, and what it runs on."""
 UNSAID = 30
 """Sentences that are kept for search beside those that are said, at most."""
 
@@ -76,7 +79,7 @@ class Describer:
             "method": METHOD,
             "model": captioner.version,
             "trust": asdict(captioner.trust),
-            "config": {n: part for n, part in config.items() if n not in ("training", "device")},
+            "config": {n: part for n, part in config.items() if n not in NO_PART},
         }
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
@@ -94,44 +97,66 @@ class Describer:
 
     def describe(self, source: str) -> Described:
         """A ClipError for a clip that cannot be described, or that changes meanwhile."""
+        return self._read(source)[0]
+
+    def look(
+        self, source: str, limits: Limits | None = None, report: Report = lambda *_: None
+    ) -> tuple[Described, Analysis]:
+        """The same, with what other sentences can be chosen from: all segments, also of a film."""
+        held: list[Segment] = []
+        found, analysis = self._read(source, limits, report, held.append)
+        return found, replace(analysis, segments=tuple(held))
+
+    def _read(
+        self,
+        source: str,
+        limits: Limits | None = None,
+        report: Report = lambda *_: None,
+        hold: Callable[[Segment], None] = lambda _: None,
+    ) -> tuple[Described, Analysis]:
+        """What is found, and an analysis that holds no segment."""
         from densevidcap.data.clip import open_clip
         from densevidcap.library.identity import identify, stamp
         from densevidcap.library.looking import gather_words
         from densevidcap.library.shown import WordRecord
-        from densevidcap.pipeline.captions import choose_captions
 
         captioner, began = self.captioner, time.monotonic()
         boxes = captioner.override(self.settings).boxes
         segments: list[ShownWords] = []
+        found: dict[str, float] = {}
+
+        def keep(segment: Segment, _: object) -> None:
+            candidates = segment.candidates
+            for sentence, sure in zip(candidates.sentences, candidates.confidence, strict=True):
+                found[sentence] = max(found.get(sentence, 0.0), round(float(sure), 4))
+            hold(segment)
 
         def watch(seen: FrameGrid, span: tuple[float, float]) -> None:
             segments.append(gather_words(captioner.words, captioner.trust, seen, span, boxes))
 
         with naming(source), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DenseVidCapWarning)
-            clip = open_clip(source)
+            clip = open_clip(source, limits=limits)
             before = stamp(clip)
             identity = identify(clip)
-            analysis = captioner.analyse(clip, self.settings, watch=watch)
-            captions = choose_captions(analysis)
+            narration = captioner.narrate(clip, self.settings, report, watch, keep)
+            captions = narration.finish()
             if stamp(open_clip(source)) != before:
                 raise ClipError(f"{source}: changed while it was read; run it again")
-        words = WordRecord(self._digest, tuple(segments), _list_unsaid(analysis, captions))
+        unsaid = _list_unsaid(found, captions, len(segments))
+        words = WordRecord(self._digest, tuple(segments), unsaid)
         warned = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-        return Described(identity, captions, words, time.monotonic() - began, warned)
+        seconds = time.monotonic() - began
+        return Described(identity, captions, words, seconds, warned), narration.source
 
 
-def _list_unsaid(analysis: Analysis, captions: DenseCaptions) -> tuple[tuple[str, float], ...]:
+def _list_unsaid(
+    found: Mapping[str, float], captions: DenseCaptions, segments: int
+) -> tuple[tuple[str, float], ...]:
     """The surest sentences that were found and are not said."""
     said = {caption.raw for caption in captions}
-    found: dict[str, float] = {}
-    for segment in analysis.segments:
-        pairs = zip(segment.candidates.sentences, segment.candidates.confidence, strict=True)
-        for sentence, sure in pairs:
-            if sentence not in said:
-                found[sentence] = max(found.get(sentence, 0.0), round(float(sure), 4))
-    ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-    return tuple(ordered[: UNSAID * len(analysis.segments)])
+    unsaid = (pair for pair in found.items() if pair[0] not in said)
+    return tuple(sorted(unsaid, key=lambda pair: (-pair[1], pair[0]))[: UNSAID * segments])
 
 
 Outcome = tuple[str, "Described | ClipError"]

@@ -76,13 +76,13 @@ def estimate_time(library: Library, describer: Describer, clips: int, length: fl
 
     if took:
         return sum(took) / count_segments(len(took), lasted) * count_segments(clips, length)
-    words = describer.captioner.words
+    words, engine = describer.captioner.words, describer.captioner.config.engine
     size = words.encoder.size
     images = np.random.default_rng(0).integers(0, 255, (TRIAL, *size[::-1], 3), np.uint8)
     frames = Frames(images, np.arange(TRIAL, dtype=np.float64))
-    words.read(frames)
+    words.read(frames, engine)
     began = time.monotonic()
-    words.read(frames)
+    words.read(frames, engine)
     a_frame = (time.monotonic() - began) / TRIAL
     return count_segments(clips, length) * config.most * a_frame / LOOKING
 

@@ -23,14 +23,17 @@ from densevidcap.library.shown import WordList, from_byte, to_byte
 from densevidcap.library.store import INDEX, Library
 from densevidcap.types import DenseCaptions, FloatArray, UInt8Array
 
-VERSION = 1
+VERSION = 2
 BLOCK = 1024
 """Segments of one row of a plane."""
 TOGETHER = 256
 """Clips that are taken in at once: their planes are written once, and a kill costs them alone."""
 
 _SCHEMA = """
-CREATE TABLE clips (id INTEGER PRIMARY KEY, identity TEXT UNIQUE, stamp TEXT);
+CREATE TABLE clips (
+    id INTEGER PRIMARY KEY, identity TEXT UNIQUE, stamp TEXT, text TEXT, confidence REAL,
+    sentences INTEGER, duration REAL, width INTEGER, height INTEGER, corrected INTEGER, made REAL
+);
 CREATE TABLE segments (id INTEGER PRIMARY KEY, clip INTEGER, number INTEGER, start REAL, stop REAL);
 CREATE INDEX segments_of_clip ON segments (clip);
 CREATE VIRTUAL TABLE texts USING fts5 (said, unsaid, tokenize = 'porter unicode61');
@@ -55,6 +58,26 @@ class SegmentRow:
     number: int
     start: float
     end: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """A clip at a glance."""
+
+    identity: str
+    text: str
+    """Its first sentence; empty if nothing is said of it."""
+    confidence: float
+    """Of that sentence."""
+    sentences: int
+    duration: float
+    """Seconds."""
+    width: int
+    height: int
+    corrected: int
+    """Sentences that a person approved of, changed or left out."""
+    made: float
+    """Seconds since 1970 when it was captioned."""
 
 
 class Index:
@@ -106,7 +129,17 @@ class Index:
     ) -> dict[int, tuple[Ids, UInt8Array]]:
         """The words of each of the clip's segments, by number, and how probable they are."""
         captions, record = library.captions(identity), library.read_words(identity)
-        cursor = self._db.execute("INSERT INTO clips VALUES (NULL, ?, ?)", (identity, stamp))
+        best = next(iter(captions), None)
+        glance = (
+            *(best.text if best else "", best.confidence if best else 0.0, len(captions)),
+            *(captions.duration, captions.width, captions.height),
+            len(library.read_corrections(identity)),
+            library.place("clips", identity).stat().st_mtime,
+        )
+        cursor = self._db.execute(
+            "INSERT INTO clips VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (identity, stamp, *glance),
+        )
         clip = cursor.lastrowid
         spans = [(s.start, s.end) for s in record.segments] if record else []
         unsaid = " . ".join(text for text, _ in record.unsaid) if record else ""
@@ -184,6 +217,11 @@ class Index:
             " JOIN clips ON clips.id = segments.clip ORDER BY segments.id"
         )
         return {each: SegmentRow(*row) for each, *row in rows}
+
+    def read_cards(self) -> list[Card]:
+        """Of all clips."""
+        fields = "identity, text, confidence, sentences, duration, width, height, corrected, made"
+        return [Card(*row) for row in self._db.execute(f"SELECT {fields} FROM clips")]
 
     def match(self, words: Sequence[str], weights: tuple[float, float]) -> dict[int, float]:
         """BM25 of segments whose sentences have any of the words; more is better.

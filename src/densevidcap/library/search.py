@@ -21,7 +21,7 @@ import numpy.typing as npt
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.text import tokenise
 from densevidcap.errors import CorpusError
-from densevidcap.library.index import Embed, Ids, Index, SegmentRow, open_index
+from densevidcap.library.index import Card, Embed, Ids, Index, SegmentRow, open_index
 from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
 from densevidcap.types import Box, Caption
@@ -89,14 +89,27 @@ class Finder:
         self._stack = ExitStack()
         self._embed = embed or _find_embedding()
         self._index: Index = self._stack.enter_context(open_index(library))
-        self._index.update(library, self._embed, advance)
-        self.segments: dict[int, SegmentRow] = self._index.read_segments()
-        self._numbers: Ids = np.array(list(self.segments), np.int64)
-        self._place = {number: place for place, number in enumerate(self.segments)}
-        self._meanings = self._index.read_meanings() if self._embed is not None else None
-        self._files = {
-            source.identity: (source, place) for source, place in reversed(library.list_files())
+        self.segments: dict[int, SegmentRow] = {}
+        self.refresh(advance)
+
+    def refresh(self, advance: Callable[[], None] = lambda: None) -> bool:
+        """Take in what is new or changed in the library; whether anything is."""
+        self._library.reread()
+        changed = self._index.update(self._library, self._embed, advance) > 0
+        if changed or not self.segments:
+            self.segments = self._index.read_segments()
+            self._numbers: Ids = np.array(list(self.segments), np.int64)
+            self._place = {number: place for place, number in enumerate(self.segments)}
+            self._meanings = self._index.read_meanings() if self._embed is not None else None
+        self.files = {
+            source.identity: (source, place)
+            for source, place in reversed(self._library.list_files())
         }
+        return changed
+
+    def read_cards(self) -> list[Card]:
+        """The clips that have a file, at a glance."""
+        return [card for card in self._index.read_cards() if card.identity in self.files]
 
     def __enter__(self) -> Finder:
         return self
@@ -177,7 +190,7 @@ class Finder:
     ) -> Answer | None:
         """None where nothing speaks for it."""
         row = self.segments[number]
-        found = self._files.get(row.identity)
+        found = self.files.get(row.identity)
         if found is None:
             return None
         source, place = found

@@ -6,6 +6,8 @@
     clips/ab/abcd….json     a clip's result: written last, so what has one is done
     words/ab/abcd….safetensors   the words that its regions show
     corrections/ab/abcd….json    what a person put right: captioning never writes here
+    removed/ab/abcd…/       what was known of a clip that a person took out, until it is forgotten
+    studio/                 clips that were dropped on the studio's page, and its queue
     lexica/….json           the words that can be shown
     index.sqlite            made of all this for `find`, and again whenever it is missing
 
@@ -18,7 +20,7 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from os.path import lexists, normpath, relpath
@@ -39,6 +41,11 @@ if TYPE_CHECKING:
 VERSION = 1
 """Raised when a reader of older libraries would misunderstand newer ones."""
 CARD, SOURCES, FAILED, INDEX = "library.json", "sources.jsonl", "failed.txt", "index.sqlite"
+STUDIO = "studio"
+BUSY = "another process is writing here"
+_REMOVED = "removed"
+_PARTS = (("clips", ".json"), ("corrections", ".json"), ("words", ".safetensors"))
+"""Of a clip: kinds of files and their endings, that by which it is done first."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,11 @@ class Correction:
     caption: Caption | None
     """None if it is left out."""
 
+    @property
+    def is_approval(self) -> bool:
+        """Whether a person says that the sentence is right as it is."""
+        return self.caption is not None and _unify(self.caption.text) == _unify(self.said)
+
 
 class Library:
     """Reading needs nothing but the folder; whoever writes holds it (`writing_alone`)."""
@@ -110,14 +122,16 @@ class Library:
 
     @contextmanager
     def writing_alone(self) -> Iterator[None]:
-        refusal = OutputError(
-            f"{self.folder}: another process is writing here; wait for it, or end it"
-        )
+        refusal = OutputError(f"{self.folder}: {BUSY}; wait for it, or end it")
         with hold(self.folder, refusal):
             for left in self.folder.glob(f"*/*/{WORKSPACE}*/"):
                 shutil.rmtree(left, ignore_errors=True)
-            self.__dict__.pop("sources", None)
+            self.reread()
             yield
+
+    def reread(self) -> None:
+        """Others may have written since."""
+        self.__dict__.pop("sources", None)
 
     # What files are which clips
 
@@ -254,7 +268,10 @@ class Library:
     def captions(self, identity: str, place: str | None = None) -> DenseCaptions:
         """A clip's sentences as they stand now, with corrections; of the file at `place`."""
         said = self.read_entry(identity).captions
-        said = replace(said, source=place or said.source)
+        return self.put_right(identity, replace(said, source=place or said.source))
+
+    def put_right(self, identity: str, said: DenseCaptions) -> DenseCaptions:
+        """Sentences of the clip, chosen by whomever, with its corrections."""
         for correction in self.read_corrections(identity):
             said = _apply(said, correction)
         return said
@@ -281,26 +298,109 @@ class Library:
 
         Whatever captions the clip later, with `--overwrite` too, the correction stays.
         """
-        identity = self.find_identity(place)
-        captions = self.captions(identity)
+        self.correct_clip(self.find_identity(place), said, text, str(place))
+
+    def correct_clip(
+        self,
+        identity: str,
+        said: str,
+        text: str | None,
+        name: str = "the clip",
+        captions: DenseCaptions | None = None,
+    ) -> None:
+        """The same of a clip by its identity. The sentence itself as `text` approves of it.
+
+        `captions` are those that a person saw, if not those of the library.
+        """
+        captions = self.captions(identity) if captions is None else captions
         wanted = _unify(said)
         for caption in captions:
             if _unify(caption.text) == wanted:
                 break
         else:
             raise CorpusError(
-                f"{place}: nobody says '{said}' of it; the sentences are: "
+                f"{name}: nobody says '{said}' of it; the sentences are: "
                 + " | ".join(caption.text for caption in captions)
             )
         new = None
         if text is not None:
-            new = replace(caption, text=text, raw=text, confidence=1.0, evidence=(), unsupported=())
+            new = replace(caption, confidence=1.0)
+            if _unify(text) != wanted:
+                new = replace(new, text=text, raw=text, evidence=(), unsupported=())
         # A correction of a correction takes its place.
         earlier = self.read_corrections(identity)
         origin = next((e.said for e in earlier if e.caption == caption), caption.text)
         kept = [each for each in earlier if each.caption != caption]
-        rows = [_correction_to_dict(each) for each in [*kept, Correction(origin, new)]]
-        _write_json(self.place("corrections", identity), {"corrections": rows})
+        self._write_corrections(identity, [*kept, Correction(origin, new)])
+
+    def uncorrect(self, identity: str, said: str) -> bool:
+        """Let the model's own sentence stand again; False if nobody had put it right."""
+        earlier = self.read_corrections(identity)
+        kept = [each for each in earlier if _unify(each.said) != _unify(said)]
+        if len(kept) == len(earlier):
+            return False
+        self._write_corrections(identity, kept)
+        return True
+
+    def _write_corrections(self, identity: str, corrections: list[Correction]) -> None:
+        path = self.place("corrections", identity)
+        if corrections:
+            rows = [_correction_to_dict(each) for each in corrections]
+            _write_json(path, {"corrections": rows})
+        else:
+            path.unlink(missing_ok=True)
+
+    # What people take out
+
+    def remove(self, identity: str) -> None:
+        """Take a clip out; `restore` brings it back. Its file is left where it is."""
+        if not self.is_done(identity):
+            raise CorpusError(f"{identity}: no clip of {self.folder}")
+        for kind, ending in _PARTS:
+            self._move(self.place(kind, identity, ending), self._removed(identity, kind, ending))
+
+    def restore(self, identity: str) -> None:
+        if not self.is_removed(identity):
+            raise CorpusError(f"{identity}: was not taken out of {self.folder}, or is forgotten")
+        if self.is_done(identity):
+            # Captioned again meanwhile: what a person said of it counts, not the old result.
+            for kind, ending in _PARTS:
+                if self.place(kind, identity, ending).exists():
+                    self._removed(identity, kind, ending).unlink(missing_ok=True)
+        for kind, ending in reversed(_PARTS):
+            self._move(self._removed(identity, kind, ending), self.place(kind, identity, ending))
+        self.forget(identity)
+
+    def forget(self, identity: str) -> None:
+        """What is known of a clip that was taken out is gone for good."""
+        for kind, ending in _PARTS:
+            self._removed(identity, kind, ending).unlink(missing_ok=True)
+        with suppress(OSError):
+            self._removed(identity, "clips", ".json").parent.rmdir()
+
+    def is_removed(self, identity: str) -> bool:
+        return self._removed(identity, "clips", ".json").exists()
+
+    def list_removed(self) -> list[str]:
+        return sorted(path.parent.name for path in self.folder.glob(f"{_REMOVED}/??/*/clips.json"))
+
+    def read_removed(self, identity: str) -> DenseCaptions:
+        """What was said of a clip that was taken out."""
+        path = self._removed(identity, "clips", ".json")
+        try:
+            return from_dict(read_json(path, file_names=True)["result"])
+        except UNSOUND as error:
+            raise CorpusError(f"{path}: damaged ({error!r:.80}); forget the clip") from None
+
+    def _removed(self, identity: str, kind: str, ending: str) -> Path:
+        return self.folder / _REMOVED / identity[:2] / identity / f"{kind}{ending}"
+
+    @staticmethod
+    def _move(source: Path, target: Path) -> None:
+        if source.exists():
+            with writing(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                source.replace(target)
 
     def find_identity(self, place: str | Path) -> str:
         """Of a file by its path, by its name in the library, or by the end of either."""

@@ -13,15 +13,31 @@ ENDS = (0.025, 0.975)
 
 
 class Interval(NamedTuple):
-    """A mean with the ends of its 95% interval."""
+    """A mean, or another figure, with the ends of its 95% interval."""
 
     mean: float
     low: float
     high: float
 
+    @classmethod
+    def span(cls, figure: float, drawn: npt.NDArray[np.float64]) -> Interval:
+        """Of a figure, by what it is in many draws of the videos (N,)."""
+        low, high = np.quantile(drawn, ENDS)
+        return cls(float(figure), float(low), float(high))
+
+
+ROUNDS = 1000
+"""Draws of the videos."""
+
+
+def draw_videos(count: int, rounds: int = ROUNDS, seed: int = 0) -> npt.NDArray[np.float64]:
+    """(N, B): how often each of so many videos is in each draw, of as many videos."""
+    drawn = np.random.default_rng(seed).integers(count, size=(rounds, count))
+    return np.stack([np.bincount(each, minlength=count) for each in drawn]).astype(float)
+
 
 def bootstrap_difference(
-    a: Mapping[str, float], b: Mapping[str, float], rounds: int = 1000, seed: int = 0
+    a: Mapping[str, float], b: Mapping[str, float], rounds: int = ROUNDS, seed: int = 0
 ) -> Interval:
     """How far `b` lies above `a`: paired bootstrap over the videos' scores.
 
@@ -31,9 +47,8 @@ def bootstrap_difference(
     if a.keys() != b.keys():
         raise ValueError(f"scores of different videos: {sorted(a.keys() ^ b.keys())}")
     differences = np.array([b[video] - a[video] for video in a])
-    drawn = np.random.default_rng(seed).integers(len(differences), size=(rounds, len(differences)))
-    low, high = np.quantile(differences[drawn].mean(axis=1), ENDS)
-    return Interval(float(differences.mean()), float(low), float(high))
+    drawn = draw_videos(len(differences), rounds, seed) @ differences / len(differences)
+    return Interval.span(differences.mean(), drawn)
 
 
 def bootstrap_mean(

@@ -12,11 +12,16 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from densevidcap.metrics import java as jars
 from densevidcap.metrics.cider import LONGEST, SIGMA, Cider
 from densevidcap.metrics.coco import import_coco
 from densevidcap.metrics.meteor import Meteor
 from densevidcap.metrics.ptb import tokenise_ptb
+
+Array = npt.NDArray[np.float64]
 
 METRICS = ("Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
 """By the COCO code's names."""
@@ -78,6 +83,27 @@ class CaptionScorer:
         self._tokens.learn(texts)
         self._meteor.learn(self._tokens[text] for text in texts)
         return [self._aggregate(predictions) for predictions in sets]
+
+    def resample(self, predictions: Mapping[str, str], draws: Array) -> dict[str, Array]:
+        """Each metric of METRICS of the whole set, for N draws of videos (N,).
+
+        A draw is how often each video of the references, in their order, is in it: (N, B). BLEU
+        and METEOR are those of the drawn set, and not a mean over videos. Not with `java`.
+        """
+        if self.java:
+            raise ValueError("the Java METEOR cannot be drawn again; leave out `java`")
+        self.score(predictions)  # which learns the sentences
+        matches = [
+            self._match(video, self._tokens[predictions[video]]) for video in self.references
+        ]
+        counts = draws.sum(axis=1)
+        figures = (
+            *self._bleu.resample([match.bleu for match in matches], draws),
+            self._meteor.resample([match.meteor for match in matches], draws),
+            draws @ np.array([match.rouge for match in matches]) / counts,
+            draws @ np.array([match.cider for match in matches]) / counts,
+        )
+        return dict(zip(METRICS, figures, strict=True))
 
     def _aggregate(self, predictions: Mapping[str, str]) -> CaptionScores:
         matches = [
@@ -181,6 +207,23 @@ class _Bleu:
         scorer.ctest = matches
         overall, each = scorer.compute_score(option="closest")
         return overall, each
+
+    def resample(self, matches: list[dict[str, Any]], draws: Array) -> list[Array]:
+        """Bleu_1 to Bleu_4 of draws (N, M), each how often every one of the M matches is in it."""
+        sums = draws @ np.array([self._list_counts(match) for match in matches], float)
+        said, closest, *counts = sums.T
+        guessed, right = np.split(np.array(counts), 2)
+        # The COCO code's small numbers, which keep nothing out of nothing from being an error.
+        precisions = np.cumprod((right + 1e-15) / (guessed + 1e-9), axis=0)
+        ratio = (said + 1e-15) / (closest + 1e-9)
+        brevity = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1)
+        return [bleu ** (1 / n) * brevity for n, bleu in enumerate(precisions, start=1)]
+
+    @staticmethod
+    def _list_counts(match: dict[str, Any]) -> list[int]:
+        length = match["testlen"]
+        closest = min((abs(each - length), each) for each in match["reflen"])[1]
+        return [length, closest, *match["guess"], *match["correct"]]
 
 
 def _mean(values: Sequence[float]) -> float:

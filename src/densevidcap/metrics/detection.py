@@ -41,24 +41,53 @@ class Detection:
         return 2 * self.precision * self.recall / total if total else 0.0
 
 
-def detect(probabilities: FloatArray, labels: BoolArray, threshold: float = 0.5) -> Detection:
-    """Word detection over clips (B, W).
+@dataclass(frozen=True)
+class DetectionCounts:
+    """The same of each clip (B,), to be added up over any of them."""
 
-    Precision is the share of detected words that a caption of the clip has,
-    which is how we read the paper's "detecting accuracy" (43.1%): recall at
-    0.5 is bounded by the rare words that no detector passes.
-    """
+    found: npt.NDArray[np.float64]
+    """Words that pass the threshold."""
+    there: npt.NDArray[np.float64]
+    """Words that a caption has."""
+    right: npt.NDArray[np.float64]
+    """Words that do both."""
+    top: npt.NDArray[np.float64]
+    """Share of its words among as many of its most probable ones; 0 of a clip without words."""
+
+    def rate(self, draws: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """(N, 3): precision, recall and top k of N draws (N, B) of the clips."""
+        found, there, right, top = (
+            draws @ counts for counts in (self.found, self.there, self.right, self.top)
+        )
+        told = draws @ (self.there > 0)
+        shares = (
+            right / np.maximum(1, found),
+            right / np.maximum(1, there),
+            top / np.maximum(1, told),
+        )
+        return np.stack(shares, axis=1)
+
+
+def count_detected(
+    probabilities: FloatArray, labels: BoolArray, threshold: float = 0.5
+) -> DetectionCounts:
+    """Of probabilities and labels (B, W)."""
     found = probabilities > threshold
-    right = (found & labels).sum()
-    shares = []
+    tops = []
     for row, truth in zip(probabilities, labels, strict=True):
-        if count := int(truth.sum()):
-            shares.append(truth[np.argpartition(-row, count - 1)[:count]].mean())
-    return Detection(
-        precision=float(right / max(1, found.sum())),
-        recall=float(right / max(1, labels.sum())),
-        top_k=float(np.mean(shares)) if shares else 0.0,
+        count = int(truth.sum())
+        best = np.argpartition(-row, max(0, count - 1))[:count]
+        tops.append(float(truth[best].mean()) if count else 0.0)
+    detected, there, right = (
+        each.sum(axis=1).astype(float) for each in (found, labels, found & labels)
     )
+    return DetectionCounts(detected, there, right, np.array(tops))
+
+
+def detect(probabilities: FloatArray, labels: BoolArray, threshold: float = 0.5) -> Detection:
+    """Word detection over clips (B, W)."""
+    counts = count_detected(probabilities, labels, threshold)
+    return Detection(*counts.rate(np.ones((1, len(labels))))[0].tolist())
 
 
 def region_similarity(features: FloatArray) -> tuple[float, float]:

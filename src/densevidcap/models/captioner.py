@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from densevidcap.config import CaptionerConfig, build_section
 from densevidcap.data.text import Vocabulary, match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
-from densevidcap.models.decoders import State, build_decoder
+from densevidcap.models.decoders import State, build_decoder, shuffle
 from densevidcap.models.fusion import StreamFusion, StreamProjection, Streams
 from densevidcap.models.streams import find_stream
 
@@ -87,10 +87,14 @@ class CaptionModel(nn.Module):
         """Hidden vectors (…, H) to logits (…, V)."""
         return F.linear(self.choice(self.dropout(hidden)), self.words.weight, self.bias)
 
-    def encode(self, streams: Streams) -> State:
-        """The state before the first word."""
+    def encode(self, streams: Streams, steps: int = 0) -> State:
+        """The state before the first word; with `steps`, for so many at most and one by one."""
         seen = self.fusion(streams)
+        if self.config.order == "random":
+            seen = replace(seen, frames=shuffle(seen.frames, seen.lengths, self.training))
         state = self.decoder.encode(seen)
+        if steps:
+            state = self.decoder.look_ahead(state, steps)
         if self.anchor is not None:
             state["anchor"] = self.anchor(seen.whole)
         return state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +37,24 @@ class Recurrence(nn.LSTM):
         _, *others = self.all_weights[0]
         return self._run(nothing, memory, (memory.new_zeros(4 * self.hidden_size, 1), *others))
 
+    def begin_gates(self, x: Tensor) -> Tensor:
+        """What the first features (N, T, <= D) of inputs add to gates (N, T, 4 H), with biases."""
+        weight, _, *biases = self.all_weights[0]
+        return F.linear(x, weight[:, : x.shape[-1]], biases[0] + biases[1])
+
+    def go_on_from(self, gates: Tensor, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """The output (N, 1, H) of one more step, and the memory after it.
+
+        `gates` (N, 4 H) have all inputs but the last features (N, < D) already.
+        """
+        of_input, of_hidden, *_ = self.all_weights[0]
+        hidden, cell = memory.unbind(1)
+        gates = gates.addmm(x, of_input[:, -x.shape[-1] :].t()).addmm(hidden, of_hidden.t())
+        let_in, keep, new, let_out = gates.chunk(4, 1)
+        cell = keep.sigmoid() * cell + let_in.sigmoid() * new.tanh()
+        hidden = let_out.sigmoid() * cell.tanh()
+        return hidden.unsqueeze(1), torch.stack((hidden, cell), 1)
+
     def _run(self, x: Tensor, memory: Tensor, weights: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
         hidden, cell = memory.unbind(1)
         if x.shape[1] == 1:
@@ -63,8 +82,18 @@ class Recurrence(nn.LSTM):
 class State(dict[str, Tensor]):
     """What a model remembers between two words: tensors whose first axis is the rows N."""
 
+    ahead: Tensor | None = None
+    """(K, S, …): what the next S steps of each of the K sequences need whatever is said. Rows of
+    one sequence share it: "owner" (N,) says whose they are, "step" (N,) how far they have come."""
+
     def select(self, rows: Tensor) -> State:
-        return State({name: tensor[rows] for name, tensor in self.items()})
+        return self.keep({name: tensor[rows] for name, tensor in self.items()})
+
+    def keep(self, tensors: Mapping[str, Tensor]) -> State:
+        """Other tensors, but the same ahead of them."""
+        state = State(tensors)
+        state.ahead = self.ahead
+        return state
 
 
 class Decoder(nn.Module, ABC):
@@ -80,6 +109,13 @@ class Decoder(nn.Module, ABC):
     @abstractmethod
     def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
         """Embedded words (N, L, E) to hidden vectors (N, L, H), and the state after them."""
+
+    def look_ahead(self, state: State, steps: int) -> State:  # noqa: ARG002
+        """The same state for words that come one by one, at most so many.
+
+        What they do not change is computed here, once for all that may be said.
+        """
+        return state
 
 
 class S2VT(Decoder):
@@ -103,6 +139,17 @@ class S2VT(Decoder):
         self.dropout = nn.Dropout(dropout)
         self.embedding = embedding
 
+    @torch.no_grad()
+    def listen(self, forget_bias: float, visual_gain: float) -> None:
+        """Begin with memories that last, and with frames that are heard beside the words."""
+        for lstm in (*self.lower, self.upper):
+            assert isinstance(lstm, Recurrence)
+            # Gates are stacked: input, forget, cell, output.
+            inputs, _, bias, _ = lstm.all_weights[0]
+            bias[lstm.hidden_size : 2 * lstm.hidden_size] += forget_bias
+            seen = lstm.input_size - (self.embedding if lstm is self.upper else 0)
+            inputs[:, :seen] *= visual_gain
+
     def encode(self, seen: Seen) -> State:
         orders = (seen.frames, reverse(seen.frames, seen.lengths))
         state, codes = State(), []
@@ -116,15 +163,35 @@ class S2VT(Decoder):
         return state
 
     def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
+        if state.ahead is not None:
+            return self._step(state, state.ahead, words)
+        codes, after = self._go_on_blindly(state, words.shape[1])
+        inputs = torch.cat([codes, words], dim=-1)
+        hidden, after["upper"] = self.upper.go_on(inputs, state["upper"])
+        return hidden, after
+
+    def look_ahead(self, state: State, steps: int) -> State:
+        """Lower LSTMs never hear of the words, nor does what the upper one has from them."""
+        codes, _ = self._go_on_blindly(state, steps)
+        owner = torch.arange(len(codes), device=codes.device)
+        ready = State(upper=state["upper"], owner=owner, step=torch.zeros_like(owner))
+        ready.ahead = self.upper.begin_gates(codes)
+        return ready
+
+    def _go_on_blindly(self, state: State, steps: int) -> tuple[Tensor, State]:
+        """Codes (N, L, H) of the lower LSTMs, which see no frames any more."""
         after, codes = State(state), []
         for number, lstm in enumerate(self.lower):
             assert isinstance(lstm, Recurrence)
             name = f"lower{number}"
-            code, after[name] = lstm.step_zero_input(words.shape[1], state[name])
+            code, after[name] = lstm.step_zero_input(steps, state[name])
             codes.append(code)
-        inputs = torch.cat([self.dropout(torch.cat(codes, dim=-1)), words], dim=-1)
-        hidden, after["upper"] = self.upper.go_on(inputs, state["upper"])
-        return hidden, after
+        return self.dropout(torch.cat(codes, dim=-1)), after
+
+    def _step(self, state: State, ahead: Tensor, words: Tensor) -> tuple[Tensor, State]:
+        gates = ahead[state["owner"], state["step"]]
+        hidden, memory = self.upper.go_on_from(gates, words[:, 0], state["upper"])
+        return hidden, state.keep({**state, "upper": memory, "step": state["step"] + 1})
 
 
 def reverse(frames: Tensor, lengths: Tensor) -> Tensor:
@@ -133,6 +200,20 @@ def reverse(frames: Tensor, lengths: Tensor) -> Tensor:
     mirrored = lengths[:, None] - 1 - steps
     order = torch.where(mirrored >= 0, mirrored, steps)
     return frames.gather(1, order[..., None].expand_as(frames))
+
+
+def shuffle(frames: Tensor, lengths: Tensor, anew: bool) -> Tensor:
+    """(N, T, D) with each row's own frames in random order; its padding stays at the end.
+
+    Drawn `anew`, or the same order every time, so that a clip gets the same sentence.
+    """
+    steps = torch.arange(frames.shape[1], device=frames.device)
+    source = None if anew else torch.Generator().manual_seed(0)
+    keys = torch.rand(frames.shape[1] if source else frames.shape[:2], generator=source)
+    keys = keys.to(frames.device).expand(frames.shape[:2])
+    # Padding sorts behind all that is drawn, in its own order.
+    behind = torch.where(steps < lengths[:, None], keys, 1.0 + steps)
+    return frames.gather(1, behind.argsort(1)[..., None].expand_as(frames))
 
 
 class MeanPooling(Decoder):
@@ -194,4 +275,6 @@ def build_decoder(config: CaptionerConfig) -> Decoder:
         return MeanPooling(*sizes)
     if config.kind == "soft-attention":
         return SoftAttention(*sizes)
-    return S2VT(*sizes, config.dropout, directions=2 if config.kind == "bi-s2vt" else 1)
+    decoder = S2VT(*sizes, config.dropout, directions=2 if config.kind == "bi-s2vt" else 1)
+    decoder.listen(config.forget_bias, config.visual_gain)
+    return decoder

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from densevidcap.config import Engine
 from densevidcap.errors import ModelError
 
 
@@ -36,6 +37,27 @@ def device_of(model: nn.Module) -> torch.device:
 def widest_float(device: torch.device) -> torch.dtype:
     """For sums of many logarithms; mps has no 64 bits."""
     return torch.float32 if device.type == "mps" else torch.float64
+
+
+def short_float(device: torch.device) -> torch.dtype | None:
+    """The 16-bit numbers that the device multiplies faster than 32-bit ones; None without such.
+
+    A CPU that only imitates them is slower with them.
+    """
+    if device.type == "cuda":
+        return torch.float16
+    has_bfloat16 = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return torch.bfloat16 if device.type == "cpu" and has_bfloat16 and has_bfloat16() else None
+
+
+def resolve_engine(name: Engine, device: torch.device) -> torch.dtype:
+    """The numbers that products of matrices are computed with on that device.
+
+    `auto` is float32 on others than CPUs: they are fast enough with what training has seen.
+    """
+    if name == "auto":
+        name = "bfloat16" if device.type == "cpu" and short_float(device) else "float32"
+    return torch.bfloat16 if name == "bfloat16" else torch.float32
 
 
 def move(batch: Any, device: torch.device) -> Any:

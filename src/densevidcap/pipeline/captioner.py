@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from densevidcap.config import BoxesConfig, ModelConfig
 from densevidcap.data.clip import Clip, open_clip
 from densevidcap.data.lexicon import Lexicon, list_content_words
 from densevidcap.data.sampling import Shot, end_of
-from densevidcap.data.shots import cut, sample_segment
+from densevidcap.data.shots import cut, is_cut, is_film, sample_segment
 from densevidcap.decoding.select import find_affinities
 from densevidcap.errors import ClipError, ModelError
 from densevidcap.model_folder import BUNDLED, CARD, STAGES, read_model_config
@@ -26,15 +27,16 @@ from densevidcap.models.streams import StreamSizes, extract_streams, find_stream
 from densevidcap.models.views import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
-from densevidcap.pipeline.captions import choose_captions
+from densevidcap.pipeline.captions import Narration
 from densevidcap.pipeline.confidence import Trust
 from densevidcap.pipeline.generator import CaptionGenerator, cost_words
+from densevidcap.pipeline.scenes import Scene, gather_scenes
 from densevidcap.pipeline.shown import Shown
 from densevidcap.pipeline.traits import find_traits
 from densevidcap.regions import generate_sequences
 from densevidcap.regions.boxes import reduce_patches
 from densevidcap.regions.search import pool_words
-from densevidcap.types import Candidates, DenseCaptions, FloatArray, FrameGrid
+from densevidcap.types import Candidates, Caption, DenseCaptions, FloatArray, FrameGrid
 
 Step = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
 STEPS: tuple[Step, ...] = get_args(Step)
@@ -45,6 +47,9 @@ Report = Callable[[Step, float], None]
 
 Watch = Callable[[FrameGrid, Shot], None]
 """Called with what the Lexical-FCN saw in each segment, of which an analysis keeps only a part."""
+
+Tell = Callable[[Segment, Sequence[Caption]], None]
+"""Called with each segment and what is said of it, while the rest of the clip is still unread."""
 
 RANKING = "ranking.json"
 UNCALIBRATED = Trust()
@@ -68,7 +73,9 @@ RAW: Mapping[str, Any] = {
 }
 """Every sentence as the captioner says it, however sure it is: what metrics of captions expect."""
 FREE = (
+    "engine",
     "frames",
+    "scenes",
     "regions",
     "boxes",
     "decoding",
@@ -78,6 +85,9 @@ FREE = (
     "captioner.most_frames",
 )
 """What can be set anew for a clip; all else was fixed in training."""
+
+
+Loaded = TypeVar("Loaded", bound="DenseCaptioner")
 
 
 def name_settings(**keywords: Any) -> dict[str, Any]:
@@ -115,11 +125,11 @@ class DenseCaptioner:
 
     @classmethod
     def load(
-        cls,
+        cls: type[Loaded],
         folder: Path | str | None = None,
         device: str | None = None,
         config: ModelConfig | None = None,
-    ) -> DenseCaptioner:
+    ) -> Loaded:
         """The model of that folder, or the one that comes with the package.
 
         It has a folder for each stage: `words`, `sentences` and, if there is one, `evaluator`; a
@@ -184,7 +194,21 @@ class DenseCaptioner:
             per_shot=per_shot,
         )
         clip = source if isinstance(source, Clip) else open_clip(source)
-        return choose_captions(self.analyse(clip, {**given, **(settings or {})}))
+        return self.narrate(clip, {**given, **(settings or {})}).finish()
+
+    def narrate(
+        self,
+        clip: Clip,
+        settings: Mapping[str, Any] | None = None,
+        report: Report = lambda *_: None,
+        watch: Watch = lambda *_: None,
+        tell: Tell = lambda *_: None,
+    ) -> Narration:
+        """Caption each segment as soon as it is read, and keep no more of it than what is said."""
+        narration = Narration(self._open_analysis(clip, settings))
+        for segment in self.describe_segments(clip, narration.source.config, report, watch):
+            tell(segment, narration.say(segment))
+        return narration
 
     def analyse(
         self,
@@ -193,28 +217,14 @@ class DenseCaptioner:
         report: Report = lambda *_: None,
         watch: Watch = lambda *_: None,
     ) -> Analysis:
-        """Look at each segment, and keep what choosing captions needs. Holds one at a time."""
+        """Look at each segment, and keep what choosing captions needs."""
+        source = self._open_analysis(clip, settings)
+        segments = self.describe_segments(clip, source.config, report, watch)
+        return replace(source, segments=tuple(segments))
+
+    def _open_analysis(self, clip: Clip, settings: Mapping[str, Any] | None) -> Analysis:
+        """Without any segment yet."""
         config = self.override(settings or {})
-        report("shots", 0.0)
-        spans = cut(clip, config.frames)
-        segments = []
-        for number, span in enumerate(spans):
-
-            def begin(step: Step, number: int = number) -> None:
-                done = (STEPS.index(step) - 1) / (len(STEPS) - 1)
-                report(step, (number + done) / len(spans))
-
-            begin("frames")
-            frames = sample_segment(clip, span, config.frames, self.words.encoder.form)
-            if frames is None:
-                continue
-            begin("words")
-            seen = self.words.read(frames)
-            watch(seen, span)
-            extracted = extract_streams(self.generator.extracted, clip, frames.times, span)
-            segments.append(self.describe(seen, span, config, len(spans) == 1, begin, extracted))
-        if not segments:
-            raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
         return Analysis(
             source=clip.name,
             duration=end_of(clip.times()),
@@ -223,9 +233,56 @@ class DenseCaptioner:
             model=self.name,
             model_version=self.version,
             config=config,
-            segments=tuple(segments),
+            segments=(),
             settings=config.list_differences(self.config),
         )
+
+    def describe_segments(
+        self,
+        clip: Clip,
+        config: ModelConfig,
+        report: Report = lambda *_: None,
+        watch: Watch = lambda *_: None,
+    ) -> Iterator[Segment]:
+        """The scenes of a film, the shots of a clip or all of it, each while the rest is unread."""
+        end = end_of(clip.times())
+        told, going_to = 0.0, 0.0
+
+        def begin(step: Step) -> None:
+            # What is looked at ahead of what is told counts when it is told.
+            part = max(0, STEPS.index(step) - STEPS.index("words")) / len(STEPS)
+            report(step, min(1.0, (told + part * (going_to - told)) / end))
+
+        begin("shots")
+        shots = self._look(clip, config, begin)
+        scenes = gather_scenes(shots, config.scenes) if is_film(clip, config.frames) else shots
+        keep_lexicon = not is_cut(clip, config.frames)
+        for scene in scenes:
+            going_to = scene.span[1]
+            watch(scene.seen, scene.span)
+            extracted = extract_streams(
+                self.generator.extracted, clip, scene.seen.times, scene.span
+            )
+            yield self.describe(scene.seen, scene.span, config, keep_lexicon, begin, extracted)
+            told = going_to
+        if told == 0:
+            raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
+
+    def _look(
+        self, clip: Clip, config: ModelConfig, begin: Callable[[Step], None]
+    ) -> Iterator[Scene]:
+        """Each of the clip's shots, or all of it, as the Lexical-FCN sees it."""
+        for span in cut(clip, config.frames):
+            sampling = config.frames
+            if is_film(clip, config.frames):
+                count = max(1, round((span[1] - span[0]) / config.scenes.every))
+                sampling = replace(sampling, most=min(count, config.scenes.frames, sampling.most))
+            begin("frames")
+            frames = sample_segment(clip, span, sampling, self.words.encoder.form)
+            if frames is not None:
+                begin("words")
+                seen = self.words.read(frames, config.engine, config.frames.still)
+                yield Scene.of_shot(span, seen)
 
     def read_words(self, clip: Clip) -> FrameGrid:
         """What the Lexical-FCN sees in the frames of a whole clip."""
@@ -234,7 +291,7 @@ class DenseCaptioner:
         )
         if frames is None:
             raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
-        return self.words.read(frames)
+        return self.words.read(frames, self.config.engine, self.config.frames.still)
 
     def describe(
         self,

@@ -5,25 +5,34 @@ Numbers only, so that a new k or another weight of diversity takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from densevidcap.config import BoxesConfig, ConfidenceConfig, ModelConfig
 from densevidcap.data.lexicon import list_content_words
-from densevidcap.decoding.select import choose
+from densevidcap.decoding.select import Choice, choose, normalise
 from densevidcap.pipeline.analysis import Analysis, Segment
+from densevidcap.pipeline.scenes import group_scenes
 from densevidcap.pipeline.wording import reword
 from densevidcap.regions.boxes import fit_to_words
+from densevidcap.regions.objectives import Float64Array
 from densevidcap.regions.search import find_best_run
 from densevidcap.types import (
+    Candidates,
     Caption,
     DenseCaptions,
     Evidence,
+    FloatArray,
     RegionSequence,
+    Span,
     TimeArray,
 )
+
+RECENT = 12
+"""Sentences before that another should not be like."""
 
 
 def find_evidence(
@@ -99,57 +108,147 @@ def choose_captions(
     diversity: float | None = None,
     sure: float | None = None,
 ) -> DenseCaptions:
-    """At most k sentences of each segment that are good and differ, in order of choice.
+    """Sentences of each segment that are good and differ, at most k, in order of choice.
 
     `diversity` is what sameness costs, `sure` the least confidence. What is not given is as it was
     set for the analysis.
     """
     given = {"selection.k": k, "selection.diversity": diversity, "selection.sure": sure}
     config = analysis.config.override({n: value for n, value in given.items() if value is not None})
-    ranked: list[tuple[int, Caption]] = []
-    silent: list[tuple[float, float]] = []
+    narration = Narration(
+        replace(
+            analysis,
+            config=config,
+            settings={**analysis.settings, **config.list_differences(analysis.config)},
+        )
+    )
     for segment in analysis.segments:
+        narration.say(segment)
+    return narration.finish()
+
+
+class Narration:
+    """Says what a clip shows, segment by segment.
+
+    A segment has at most k sentences. Those of a film are as many as its length allows, and do not
+    repeat what was said before.
+    """
+
+    def __init__(self, source: Analysis) -> None:
+        self.source = source
+        """Of its segments nothing is used but what `say` is given."""
+        # Features without pictures have no size, and no scenes.
+        self._is_film = source.width > 0 and source.config.frames.is_film(source.duration)
+        self._credit = 0.0
+        self._contents: set[frozenset[str]] = set()
+        self._recent: deque[Float64Array] = deque(maxlen=RECENT)
+        self._ranked: list[tuple[int, Caption]] = []
+        self._silent: list[Span] = []
+        self._scenes: list[tuple[Span, Float64Array]] = []
+
+    def say(self, segment: Segment) -> list[Caption]:
+        """The captions of the next segment, the best first."""
+        config, span = self.source.config, (segment.start, segment.end)
+        self._scenes.append((span, _find_topic(segment.candidates)))
+        self._credit += config.scenes.sentences * (segment.end - segment.start) / 60
         if segment.is_blind and config.selection.silence:
-            silent.append((segment.start, segment.end))
+            if self._silent and self._silent[-1][1] == span[0]:
+                span = self._silent.pop()[0], span[1]
+            self._silent.append(span)
+            return []
+        chosen = self._choose(segment)
+        captions = [_describe(segment, *choice, config) for choice in chosen]
+        self._ranked += enumerate(captions)
+        return captions
+
+    def _choose(self, segment: Segment) -> list[Choice]:
+        config, candidates = self.source.config, segment.candidates
+        selection = config.selection
+        if not self._is_film:
+            return choose(candidates, selection)
+        allowed = max(1, min(selection.k, int(self._credit + 1e-9)))
+        # As they are read: of a man and of a woman nothing may be said but "a person".
+        texts = [_word(sentence, segment, config) for sentence in candidates.sentences]
+        contents = [frozenset(list_content_words(text)) for text in texts]
+        is_new = np.array([content not in self._contents for content in contents])
+        is_sure = candidates.confidence >= selection.sure
+        if not is_new.any() or (is_sure.any() and not (is_new & is_sure).any()):
+            # What is sure is said again rather than what is not, but no more than has to be.
+            rows, allowed = np.arange(len(candidates)), 1
         else:
-            ranked += enumerate(_describe(segment, config))
-    # The best of every segment come first, the surest of them before the others.
-    ranked.sort(key=lambda each: (each[0], -each[1].confidence))
-    return DenseCaptions(
-        source=analysis.source,
-        duration=analysis.duration,
-        width=analysis.width,
-        height=analysis.height,
-        captions=tuple(caption for _, caption in ranked),
-        model=analysis.model,
-        model_version=analysis.model_version,
-        settings={**analysis.settings, **config.list_differences(analysis.config)},
-        silent=tuple(silent),
+            rows = np.flatnonzero(is_new)
+        fresh = candidates.select(rows.tolist())
+        cost = config.scenes.repetition * self._find_likeness(fresh.meanings)
+        fresh = replace(fresh, quality=(fresh.quality - cost).astype(np.float32))
+        chosen = [
+            Choice(int(rows[row]), sequence)
+            for row, sequence in choose(fresh, replace(selection, k=allowed))
+        ]
+        for choice in chosen:
+            self._contents.add(contents[choice.candidate])
+            self._recent.append(normalise(candidates.meanings[choice.candidate]))
+        self._credit = min(self._credit - len(chosen), float(selection.k))
+        return chosen
+
+    def _find_likeness(self, meanings: FloatArray) -> Float64Array:
+        """(S,): the cosine to that of the last sentences which is nearest, 0 if none is near."""
+        if not self._recent:
+            return np.zeros(len(meanings))
+        cosines = normalise(meanings) @ np.array(self._recent).T
+        return np.asarray(np.maximum(cosines.max(axis=1), 0))
+
+    def finish(self) -> DenseCaptions:
+        """All that was said."""
+        source = self.source
+        # The best of every segment come first, the surest of them before the others.
+        ranked = sorted(self._ranked, key=lambda each: (each[0], -each[1].confidence))
+        scenes = tuple(span for span, _ in self._scenes) if self._is_film else ()
+        topics = [topic for _, topic in self._scenes] if self._is_film else []
+        return DenseCaptions(
+            source=source.source,
+            duration=source.duration,
+            width=source.width,
+            height=source.height,
+            captions=tuple(caption for _, caption in ranked),
+            model=source.model,
+            model_version=source.model_version,
+            settings=source.settings,
+            silent=tuple(self._silent),
+            scenes=scenes,
+            chapters=group_scenes(scenes, topics, source.config.scenes.chapter),
+        )
+
+
+def _find_topic(candidates: Candidates) -> Float64Array:
+    """(D,): what all sentences mean together, the surer the more."""
+    return np.asarray(candidates.confidence @ normalise(candidates.meanings))
+
+
+def _describe(segment: Segment, index: int, tie: int, config: ModelConfig) -> Caption:
+    """The sentence of that index, of the region-sequence of that number."""
+    candidates, edges = segment.candidates, _share_time(segment)
+    sentence, whole = candidates.sentences[index], segment.sequence(tie)
+    # What is not told, such as a gender that nothing shows, is not told as evidence either.
+    text = _word(sentence, segment, config)
+    evidence, unsupported = find_evidence(text, whole, segment, config.confidence.evidence)
+    first, last = find_span(sentence, whole, evidence, segment, config.confidence)
+    fitted = fit_sequence(sentence, whole, segment, config.boxes)
+    return Caption(
+        text=text,
+        raw=sentence,
+        confidence=float(candidates.confidence[index]),
+        log_probability=float(candidates.likelihoods[index, tie]),
+        start=float(edges[first]),
+        end=float(edges[last + 1]),
+        sequence=fitted.select(range(first, last + 1)),
+        evidence=evidence,
+        unsupported=unsupported,
     )
 
 
-def _describe(segment: Segment, config: ModelConfig) -> Iterator[Caption]:
-    candidates = segment.candidates
-    edges = _share_time(segment)
-    for index, tie in choose(candidates, config.selection):
-        sentence, whole = candidates.sentences[index], segment.sequence(tie)
-        least = config.confidence.evidence
-        # What is not told, such as a gender that nothing shows, is not told as evidence either.
-        text = reword(sentence, lambda name: _find_peak(name, segment), config.wording)
-        evidence, unsupported = find_evidence(text, whole, segment, least)
-        first, last = find_span(sentence, whole, evidence, segment, config.confidence)
-        fitted = fit_sequence(sentence, whole, segment, config.boxes)
-        yield Caption(
-            text=text,
-            raw=sentence,
-            confidence=float(candidates.confidence[index]),
-            log_probability=float(candidates.likelihoods[index, tie]),
-            start=float(edges[first]),
-            end=float(edges[last + 1]),
-            sequence=fitted.select(range(first, last + 1)),
-            evidence=evidence,
-            unsupported=unsupported,
-        )
+def _word(sentence: str, segment: Segment, config: ModelConfig) -> str:
+    """As a person reads it."""
+    return reword(sentence, lambda name: _find_peak(name, segment), config.wording)
 
 
 def _find_peak(word: str, segment: Segment) -> float:

@@ -22,6 +22,7 @@ from densevidcap.data.lexicon import find_precision, list_content_words
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import write_json
+from densevidcap.models.shown_words import ShownWord
 from densevidcap.pipeline.traits import TRAITS
 from densevidcap.types import FloatArray
 
@@ -68,7 +69,7 @@ class Curve:
             if not (each[0] >= 0 and each[-1] <= 1 and (np.diff(each) >= 0).all()):
                 raise ValueError("a curve rises, from 0 to 1 at most")
 
-    def apply(self, probabilities: FloatArray) -> FloatArray:
+    def apply(self, probabilities: FloatArray | np.float32) -> FloatArray:
         return np.asarray(np.interp(probabilities, self.raw, self.true), np.float32)
 
     @classmethod
@@ -139,6 +140,15 @@ class Trust:
         logits = traits.astype(np.float64) @ weights + self.offset
         # The tanh form of the sigmoid never overflows.
         return np.asarray(0.5 + 0.5 * np.tanh(0.5 * logits), np.float32)
+
+    def rate_word(self, word: ShownWord) -> ShownWord:
+        """The same with the probabilities that people name it."""
+        clip, region = np.float32(word.probability), np.float32(word.peak)
+        return replace(
+            word,
+            probability=float(self.clip.apply(clip)),
+            peak=float(self.region.apply(region)),
+        )
 
     @classmethod
     def learn_words(cls, clips: Sequence[Known]) -> Trust:

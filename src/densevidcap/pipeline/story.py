@@ -1,8 +1,9 @@
-"""One short paragraph from dense captions, without a word about what no caption says.
+"""A short text from dense captions, without a word about what no caption says.
 
 Captions come by time. One that says little new is left out, and two about the same thing at the
 same place become one sentence. Within a shot, what was named before is "he", "she", "they", "it"
-or "the ..."; across shots nothing is taken to be the same.
+or "the ..."; across shots nothing is taken to be the same. A clip has one paragraph, a film one for
+each chapter, with its time, in which every scene is told. No sentence comes twice.
 
 Captions are of a kind ("a man is driving a car"), so the parting of a sentence at "is", "are" or a
 word in -ing does for most, and a sentence that it does not fit stays as it is.
@@ -10,12 +11,13 @@ word in -ing does for most, and a sentence that it does not fit stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from densevidcap.data.lexicon import list_content_words
-from densevidcap.data.text import tokenise
+from densevidcap.data.text import time_code, tokenise
+from densevidcap.pipeline.outline import group_captions
 from densevidcap.types import Caption, DenseCaptions
 
 Thing = tuple[str, ...]
@@ -106,7 +108,7 @@ def _follow(words: Sequence[str]) -> list[tuple[str, Thing]]:
 
 
 MOST = 8
-"""Captions that are told."""
+"""Captions of a clip, or of a scene, that are told."""
 NEW = 0.5
 """Share of what a caption says of its subject that must not have been told."""
 LONGEST = 16
@@ -123,15 +125,44 @@ class Told(NamedTuple):
 
 
 def tell(captions: DenseCaptions) -> str:
-    """The paragraph; empty if there are no captions."""
-    sentences: list[str] = []
-    for shot in _divide(_choose(captions)):
-        first, *others = _retell(shot)
-        sentences += [f"then {first}" if sentences else first, *others]
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+    """The paragraphs, a line each; empty if there are no captions."""
+    said: set[str] = set()
+    if not captions.scenes:
+        return " ".join(_tell_scene(captions, said, "then "))
+    paragraphs = []
+    chapters = captions.chapters or ((0.0, captions.duration),)
+    for (start, end), own in zip(chapters, group_captions(captions, chapters), strict=True):
+        scenes = [scene for scene in captions.scenes if start <= scene[0] < end] or [(start, end)]
+        sentences = [
+            sentence
+            for of_scene in group_captions(own, scenes)
+            for sentence in _tell_scene(of_scene, said)
+        ]
+        if sentences:
+            paragraphs.append(f"{time_code(start)} {' '.join(sentences)}")
+    return "\n".join(paragraphs)
 
 
-def _choose(captions: DenseCaptions) -> list[Told]:
+def _tell_scene(captions: Iterable[Caption], said: set[str], joint: str = "") -> list[str]:
+    """Its sentences, none of which was `said`; `joint` is before those of all shots but the first.
+
+    If all that there is to tell was told, the first caption that was not said in its own words is.
+    """
+    told: list[str] = []
+    ranked = list(captions)
+    for shot in _divide(_choose(ranked)):
+        for number, sentence in enumerate(_retell(shot, said)):
+            told.append(f"{joint}{sentence}" if told and number == 0 else sentence)
+    for caption in ranked if not told else ():
+        plain = " ".join(tokenise(caption.text))
+        if plain and plain not in said:
+            said.add(plain)
+            told.append(plain)
+            break
+    return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in told]
+
+
+def _choose(captions: Sequence[Caption]) -> list[Told]:
     """The best captions that say something new of their time, in the order of time."""
     chosen: list[Told] = []
     for caption in captions:
@@ -158,8 +189,11 @@ def _divide(told: Sequence[Told]) -> Iterator[list[Told]]:
         yield run
 
 
-def _retell(shot: Sequence[Told]) -> Iterator[str]:
-    """A shot's sentences; those about what the one before was about come first."""
+def _retell(shot: Sequence[Told], said: set[str]) -> Iterator[str]:
+    """A shot's sentences; those about what the one before was about come first.
+
+    What was `said` is left out, as if nobody had heard of it here.
+    """
     named: set[Thing] = set()
     before: Thing | None = None
     waiting = list(shot)
@@ -174,9 +208,13 @@ def _retell(shot: Sequence[Told]) -> Iterator[str]:
                 rest = name_again(other.clause.rest, named | {*list_things(words)}, clause.thing)
                 words += ["and", *rest]
                 break
+        sentence = " ".join(words)
+        if sentence in said:
+            continue
+        said.add(sentence)
         named |= {clause.thing, *list_things(words)}
         before = clause.thing
-        yield " ".join(words)
+        yield sentence
 
 
 def _say(clause: Clause, named: set[Thing], again: bool) -> list[str]:

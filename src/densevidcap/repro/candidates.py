@@ -1,28 +1,35 @@
-"""The one sentence that a system says of each measured clip."""
+"""What systems say of each measured clip: the one sentence of each, and all of the given model."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from densevidcap.config import ModelConfig, SelectionConfig
+from densevidcap.config import SelectionConfig
+from densevidcap.data.lexicon import Lexicon
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.text_files import read_json
 from densevidcap.decoding.select import choose
+from densevidcap.intake import parse_json
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import Ranked, fill, list_ranks
-from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
+from densevidcap.model_folder import STAGES, hash_file, read_model_config, write_json
 from densevidcap.models.category import mark_category
+from densevidcap.models.evaluator import Evaluator
 from densevidcap.models.views import ClipView
+from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.repro.definition import Known, Row
 from densevidcap.repro.runner import Runner
-from densevidcap.types import Candidates
+from densevidcap.repro.systems import SystemSection, match_tags, standardise
+from densevidcap.types import Candidates, FloatArray
 
 Pair = tuple[int, str]
 """A region-sequence and a sentence that was found for it."""
@@ -78,20 +85,49 @@ class Found:
         return self.candidates.select([choice.candidate for choice in chosen])
 
 
-def find_candidates(runner: Runner) -> dict[str, Found]:
-    """Read from the folder of runs, or found and written there."""
+def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
+    """Read from the folder of runs, or found and written there.
+
+    With `told`, in region-sequences that were searched with the words of the references (OSR).
+    """
     model = DenseCaptioner.load(runner.paths.model)
     config = json.dumps(model.config.to_dict(), sort_keys=True).encode()
-    path = runner.keep("candidates", f"{model.version}-{hashlib.sha256(config).hexdigest()[:8]}")
+    for stage in STAGES:
+        if (runner.paths.model / stage).is_dir():
+            runner.identify(runner.paths.model / stage)
+    runner.origin["settings of model"] = hashlib.sha256(config).hexdigest()
+    kind = "told-candidates" if told else "candidates"
+    path = runner.keep(kind, f"{model.version}-{hashlib.sha256(config).hexdigest()[:8]}")
     if not path.exists():
-        views = runner.view(runner.paths.model / "sentences", runner.find_words())
-        advance = runner.progress.count("finding candidates", len(views))
-        kept = {}
-        for clip, view in views.items():
-            kept[clip] = _find(model, view)
-            advance()
+        views = runner.view(runner.paths.model / "sentences", runner.find_words(), told)
+        doing = "asking the oracle for regions" if told else "finding candidates"
+        advance = runner.progress.count(doing, len(views))
+        kept = read_begun(begun := path.with_suffix(".begun"))
+        with begun.open("a", encoding="utf-8") as lines:
+            for clip, view in views.items():
+                if clip not in kept:
+                    kept[clip] = _find(model, view)
+                    # On a line of its own, whatever a kill left of the one before.
+                    lines.write("\n" + json.dumps([clip, kept[clip]]))
+                    lines.flush()
+                advance()
         write_json(path, kept)
+        begun.unlink()
+    runner.origin[f"predictions {path.name}"] = hash_file(path)
     return {clip: _read(model, content) for clip, content in read_json(path).items()}
+
+
+def read_begun(path: Path) -> dict[str, Any]:
+    """What was found before it was cut off, by clip; the last line may be there in part alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            clip, content = parse_json(line.encode())
+        except ValueError:
+            continue
+        kept[clip] = content
+    return kept
 
 
 def _find(model: DenseCaptioner, view: ClipView) -> dict[str, Any]:
@@ -114,29 +150,73 @@ def _read(model: DenseCaptioner, content: dict[str, Any]) -> Found:
     return Found(content["searched"], candidates, model.config.selection)
 
 
-TRIED: dict[Known, int] = {"nothing": 0, "predicted": 3, "given": 1}
-"""How many probable categories a sentence is searched under (Eq. 14)."""
+TRIED: dict[Known, int] = {"nothing": 0, "predicted": 1000, "given": 1}
+"""How many probable categories a sentence is searched under: all, by Eq. 14."""
 
 
 def say(runner: Runner, row: Row) -> dict[str, str]:
-    """By the given model, or by the row's config; what was said once is read again."""
+    """By the given model, or by the row's system; what was said once is read again."""
     if row.system == "model":
         return _say_by_model(runner)
-    captioner = runner.find_captioner(row.system, row.words)
-    version = hash_file(captioner / WEIGHTS)[:12]
-    path = runner.keep(f"{captioner.name}-{row.category}", version)
+    system, folders = runner.find_system(row), runner.find_captioners(row)
+    picker = runner.find_evaluator(row) if system.section.pick == "evaluator" else None
+    versions = [runner.identify(folder) for folder in (*folders, *([picker] if picker else []))]
+    settings = json.dumps([asdict(system.section), system.config.to_dict()], sort_keys=True)
+    digest = hashlib.sha256(f"{settings} {versions}".encode()).hexdigest()
+    runner.origin[f"settings of {row.system}"] = hashlib.sha256(settings.encode()).hexdigest()
+    named = folders[0].name if len(folders) == 1 else row.system
+    path = runner.keep(f"{named}-{row.category}", digest[:12])
     if not path.exists():
-        generator, config = CaptionGenerator.load(captioner), read_model_config(captioner)
-        views = runner.view(captioner, runner.find_words(row.words))
-        advance = runner.progress.count(f"{row.name}: describing", len(views))
+        words = runner.find_words(row.words)
+        speakers = [Speaker(runner, folder, words) for folder in folders]
+        evaluator = Evaluator.load(picker) if picker else None
+        lexicon = LexicalFCN.load(words).lexicon
+        advance = runner.progress.count(f"{row.name}: describing", len(runner.clips))
         said = {}
         for record in runner.clips:
-            view = _tell_category(generator, views[record.id], row.category, record.category)
-            said[record.id] = _say_one(generator, view, row.category, config)
+            found = [each for speaker in speakers for each in speaker.say(record, row.category)]
+            view = speakers[0].views[record.id]
+            said[record.id] = _pick(found, view, system.section, lexicon, evaluator)
             advance()
         write_json(path, said)
+    runner.origin[f"predictions {path.name}"] = hash_file(path)
     sentences: dict[str, str] = read_json(path)
     return sentences
+
+
+class Speaker:
+    """A trained captioner, and the measured clips as it sees them."""
+
+    def __init__(self, runner: Runner, folder: Path, words: Path) -> None:
+        self.generator, self.config = CaptionGenerator.load(folder), read_model_config(folder)
+        self.views = runner.view(folder, words)
+
+    def say(self, record: ClipRecord, known: Known) -> list[tuple[str, float]]:
+        """Sentences and scores, of the most informative sequence, which is a clip's first."""
+        view = _tell_category(self.generator, self.views[record.id], known, record.category)
+        tried = TRIED[known] if self.generator.classifier is not None else 0
+        settings = {"decoding.samples": 0, "decoding.categories": tried}
+        found = self.generator.propose(view, self.config.override(settings), sequences=[0])
+        return [(self.generator.say(one.ids), one.score) for one in found]
+
+
+def _pick(
+    found: Sequence[tuple[str, float]],
+    view: ClipView,
+    section: SystemSection,
+    lexicon: Lexicon,
+    evaluator: Evaluator | None,
+) -> str:
+    """The sentence of a system, the first of equals."""
+    sentences = [sentence for sentence, _ in found]
+    values: Sequence[float] | FloatArray = [score for _, score in found]
+    if evaluator is not None:
+        values = evaluator.score(view, sentences)
+    elif section.pick == "tags":
+        shown = np.asarray(view.clip_words, np.float32)
+        matches = [match_tags(text, lexicon, shown, section.tags) for text in sentences]
+        values = standardise(values) + section.tag_weight * standardise(matches)
+    return sentences[int(np.argmax(values))]
 
 
 def _say_by_model(runner: Runner) -> dict[str, str]:
@@ -151,11 +231,3 @@ def _tell_category(
     if known != "given" or generator.classifier is None:
         return view
     return mark_category(view, generator.classifier.categories, category)
-
-
-def _say_one(generator: CaptionGenerator, view: ClipView, known: Known, config: ModelConfig) -> str:
-    """Of the most informative sequence, which is a clip's first, as in the paper."""
-    tried = TRIED[known] if generator.classifier is not None else 0
-    config = config.override({"decoding.samples": 0, "decoding.categories": tried})
-    found = generator.propose(view, config, sequences=[0])
-    return generator.say(max(found, key=lambda one: one.score).ids)

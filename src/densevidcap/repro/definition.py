@@ -13,6 +13,13 @@ Kind = Literal["single", "dense", "diversity", "loss", "grounding"]
 Known = Literal["nothing", "predicted", "given"]
 """What a captioner is told of a clip's category."""
 
+Verdict = Literal["agrees", "opposite", "undecided", "not run"]
+"""What a claim comes to: it agrees where the 95% interval lies on the paper's side, is opposite
+where it lies on the other, and is undecided otherwise."""
+
+CLAIMS = "claims.toml"
+ABLATION = "ablation"
+"""Beside the experiments: a config for each baseline."""
 DEFINITIONS = Path(__file__).parent / "definitions"
 """Those of the paper's tables and figures, and of grounding."""
 
@@ -25,6 +32,9 @@ class About:
     point."""
     split: str = "validate"
     """Of the clips that are measured."""
+    words: str = ""
+    """The config of a Lexical-FCN that all rows build on, where that of the given model is of no
+    use: a corpus of features that others extracted."""
     baseline: str = ""
     """Of dense captions: the row that others are given in percent of."""
     notes: tuple[str, ...] = ()
@@ -37,10 +47,13 @@ class Row:
 
     name: str
     system: str = ""
-    """A config of definitions/ablation, "model" for the one that is given, "human" for people; or
-    the order of sentences, or what is clustered, as the kind of experiment has them."""
+    """A config of definitions/ablation, or a system of configs/systems; "model" for the one that is
+    given, "human" for people; or the order of sentences, or what is clustered, as the kind of
+    experiment has them."""
     words: str = ""
     """The config of the Lexical-FCN below it; empty for that of the model."""
+    without: tuple[str, ...] = ()
+    """Streams of the system that are left out, such as sound, where a corpus has none."""
     category: Known = "predicted"
     said: int = 10
     """Of how many sentences a clip an order makes its ranking."""
@@ -50,10 +63,49 @@ class Row:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper finds: one row above another."""
+    """What the paper's text says: a line of claims.toml."""
 
-    better: str
-    worse: str
+    name: str
+    text: str
+    where: str
+    paper: str = ""
+    """Its figures, or what it leaves open."""
+    experiment: str = ""
+    """That tests it, with the names of two of its rows."""
+    table: str = ""
+    """Title of the table in which both stand; that of most experiments has none."""
+    better: str = ""
+    worse: str = ""
+    columns: tuple[str, ...] = ()
+    """In which `better` is above `worse`; all, if none is named."""
+    share: float = 0.0
+    """Percent of `worse` that `better` reaches; 0: it is above it."""
+    ours: str = ""
+    """Of one that no experiment tests: what we know, by which command."""
+    command: str = ""
+    verdict: Verdict = "not run"
+
+    def __post_init__(self) -> None:
+        if bool(self.experiment) == bool(self.ours):
+            raise ModelError(f"claim '{self.name}' needs either an experiment, or 'ours'")
+        if self.experiment and not (self.better and self.worse):
+            raise ModelError(f"claim '{self.name}' needs the rows 'better' and 'worse'")
+
+
+@dataclass(frozen=True)
+class Claims:
+    claims: tuple[Claim, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [claim.name for claim in self.claims]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ModelError(f"two claims are called '{twice[0]}'")
+
+
+def read_claims(definitions: Path) -> tuple[Claim, ...]:
+    """Those that stand beside the experiments, in the paper's order; there may be none."""
+    path = definitions / CLAIMS
+    return build_section(str(path), Claims, read_toml(path)).claims if path.is_file() else ()
 
 
 @dataclass(frozen=True)
@@ -61,17 +113,26 @@ class Experiment:
     name: str
     about: About
     rows: tuple[Row, ...] = ()
-    claims: tuple[Claim, ...] = ()
 
     def __post_init__(self) -> None:
-        names = {row.name for row in self.rows}
-        named = {name for claim in self.claims for name in (claim.better, claim.worse)}
-        if self.about.kind == "dense":
-            named.add(self.about.baseline)
-        if missing := sorted(named - names):
-            raise ModelError(f"no row is called '{missing[0]}'")
+        base = self.about.baseline
+        if self.about.kind == "dense" and base not in {row.name for row in self.rows}:
+            raise ModelError(f"no row is called '{base}'")
 
     @classmethod
     def read(cls, path: Path) -> Experiment:
-        """From a TOML file: a section [about], then [[rows]] and [[claims]]."""
+        """From a TOML file: a section [about], then [[rows]]."""
         return build_section(str(path), cls, {**read_toml(path), "name": path.stem})
+
+
+def find_definition(definitions: Path, name: str) -> Path:
+    """The file of an experiment, of that folder or of a corpus of its own below it."""
+    path = definitions / f"{name}.toml"
+    below = [each for each in definitions.glob(f"*/{name}.toml") if each.parent.name != ABLATION]
+    return path if path.is_file() or not below else min(below)
+
+
+def list_experiments(definitions: Path) -> list[str]:
+    """The names of all in that folder, tables first; those of other corpora have theirs below."""
+    names = {path.stem for path in definitions.glob("*.toml")} - {Path(CLAIMS).stem}
+    return sorted(names, key=lambda name: (not name.startswith("table"), name))

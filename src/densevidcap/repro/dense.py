@@ -8,11 +8,13 @@ from itertools import chain
 import numpy as np
 
 from densevidcap.errors import ModelError
+from densevidcap.metrics.bootstrap import draw_videos
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS, TOPS, Ranked, fill, list_ranks
 from densevidcap.repro.candidates import Found, Pair, associate, find_candidates, judge
-from densevidcap.repro.definition import Experiment, Row
-from densevidcap.repro.results import Figures, Finding, Line, Outcome, Table
+from densevidcap.repro.claims import Array, Resampled, measure_claims
+from densevidcap.repro.definition import Claim, Experiment, Row
+from densevidcap.repro.results import Figures, Line, Outcome, Table
 from densevidcap.repro.runner import Runner
 from densevidcap.repro.single import COLUMNS
 from densevidcap.types import Candidates
@@ -38,15 +40,17 @@ def rank(said: Candidates, order: str, seed: int) -> list[str]:
     return [said.sentences[row] for row in rows]
 
 
-ORACLES = ("osr", "ore")
+ORACLES = ("osr", "ore", "beams")
+"""What it is told: which words regions are searched for (Eq. 10) and the order; the order alone; or
+which of the sentences that beams find goes with which sequence, and the order."""
 
 Rankings = Mapping[str, Ranked]
 """For each metric its own, since an oracle ranks by the metric."""
-Precision = Mapping[int, Figures]
+Precision = Mapping[int, Resampled]
 """By how many top sentences: each metric of the paper, in percent."""
 
 
-def compare_dense(runner: Runner, experiment: Experiment) -> Outcome:
+def compare_dense(runner: Runner, experiment: Experiment, claims: Sequence[Claim]) -> Outcome:
     """Averaged precision of each row's first sentences, and its share of the baseline's."""
     for row in experiment.rows:
         if row.system not in (*ORACLES, *ORDERS):
@@ -56,38 +60,46 @@ def compare_dense(runner: Runner, experiment: Experiment) -> Outcome:
     if not any(found.candidates.fit.any() for found in clips.values()):
         # A model without an evaluator: its rows stay empty.
         rows = tuple(row for row in rows if row.system != "evaluator")
+    told = find_candidates(runner, told=True) if any(row.system == "osr" for row in rows) else {}
+    draws = draw_videos(len(clips))
     with CaptionScorer(runner.references) as scorer:
         advance = runner.progress.count("scoring", len(rows))
         precision = {}
         for row in rows:
-            precision[row.name] = mean_over_ranks(scorer, _rank(row, clips, scorer))
+            rankings = _rank(row, told if row.system == "osr" else clips, scorer)
+            precision[row.name] = mean_over_ranks(scorer, rankings, draws)
             advance()
     tables = (_tabulate(experiment, precision, number) for number in range(len(TOPS)))
-    return Outcome(
-        tuple(chain.from_iterable(tables)),
-        tuple(Finding(claim.better, claim.worse) for claim in experiment.claims),
-    )
+    tested = {_name(top): {name: by_top[top] for name, by_top in precision.items()} for top in TOPS}
+    return Outcome(tuple(chain.from_iterable(tables)), measure_claims(claims, tested))
 
 
-def mean_over_ranks(scorer: CaptionScorer, rankings: Rankings) -> Precision:
-    """A corpus score for each rank, averaged over the top ones."""
+def _name(top: int) -> str:
+    return f"Averaged precision of the top {top}"
+
+
+def mean_over_ranks(scorer: CaptionScorer, rankings: Rankings, draws: Array) -> Precision:
+    """A corpus score for each rank, averaged over the top ones; and of draws of the clips."""
+    # The clips as they are come first.
+    weights = np.concatenate([np.ones((1, draws.shape[1])), draws])
     by_metric = []
     for metric in PAPER_METRICS:
         filled = {clip: fill(said, max(TOPS)) for clip, said in rankings[metric].items()}
-        scores = scorer.score_many(list_ranks(filled))
-        by_metric.append([100 * of_rank.overall[metric] for of_rank in scores])
-    return {top: tuple(float(np.mean(ranks[:top])) for ranks in by_metric) for top in TOPS}
+        ranks = (scorer.resample(rank, weights)[metric] for rank in list_ranks(filled))
+        by_metric.append(100 * np.stack([*ranks]))
+    means = {top: np.stack([ranks[:top].mean(axis=0) for ranks in by_metric], 1) for top in TOPS}
+    return {top: Resampled(COLUMNS, each[0], each[1:]) for top, each in means.items()}
 
 
 def _rank(row: Row, clips: Mapping[str, Found], scorer: CaptionScorer) -> Rankings:
-    if row.system == "osr":
+    if row.system == "beams":
         return _ask_oracle({clip: found.searched for clip, found in clips.items()}, scorer)
-    order = "choice" if row.system == "ore" else row.system
+    order = "choice" if row.system in ORACLES else row.system
     ranked = {
         clip: rank(found.choose(k=row.said), order, seed)
         for seed, (clip, found) in enumerate(clips.items())
     }
-    if row.system == "ore":
+    if row.system in ORACLES:
         # Each goes with what it was said of: only the order is the oracle's.
         return _ask_oracle({clip: [*enumerate(said)] for clip, said in ranked.items()}, scorer)
     return dict.fromkeys(PAPER_METRICS, ranked)
@@ -114,7 +126,9 @@ def _tabulate(
     top, width = TOPS[number], len(PAPER_METRICS)
     absolute = tuple(
         Line(
-            row.name, precision.get(row.name, {}).get(top, ()), row.paper[number * width :][:width]
+            row.name,
+            tuple(precision[row.name][top].figures.tolist()) if row.name in precision else (),
+            row.paper[number * width :][:width],
         )
         for row in experiment.rows
     )
@@ -124,7 +138,7 @@ def _tabulate(
         for line in absolute
     )
     return (
-        Table(f"Averaged precision of the top {top}", COLUMNS, absolute),
+        Table(_name(top), COLUMNS, absolute),
         Table(f"The same in percent of {base.name}", COLUMNS, relative),
     )
 

@@ -9,22 +9,26 @@ from pathlib import Path
 import numpy as np
 
 from densevidcap.config import SelectionConfig
-from densevidcap.data.lsa import DIMENSIONS, Array, LatentSpace
+from densevidcap.data.lsa import DIMENSIONS, LatentSpace
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.errors import CorpusError, ModelError
+from densevidcap.metrics.bootstrap import draw_videos
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import (
     PAPER_METRICS,
+    TOPS,
     DenseScores,
     Ranked,
     diversity_at_equal_cider,
+    fill,
     score_dense,
 )
 from densevidcap.metrics.diversity import cluster, diversity
 from densevidcap.metrics.report import DenseReport, measure_density
 from densevidcap.repro.candidates import find_candidates
-from densevidcap.repro.definition import Experiment
-from densevidcap.repro.results import Curve, Figures, Finding, Line, Outcome, Picture, Table
+from densevidcap.repro.claims import Resampled, measure_claims
+from densevidcap.repro.definition import Claim, Experiment
+from densevidcap.repro.results import Curve, Figures, Line, Outcome, Picture, Table
 from densevidcap.repro.runner import Runner
 from densevidcap.repro.single import COLUMNS
 from densevidcap.train.stage import HELD_OUT
@@ -32,16 +36,27 @@ from densevidcap.train.stage import HELD_OUT
 CLUSTERS = tuple(range(2, 11))
 
 
+PAPERS = 5
+"""The number that gives the highest diversity, says the paper."""
+
+
 @dataclass(frozen=True)
 class People:
     """Of held-out clips, in the latent space of the training captions."""
 
     space: LatentSpace
-    clips: int
-    everything: float
-    """D_div of all captions of a clip."""
-    clustered: Mapping[int, float]
-    """By how many clusters: D_div of their centres."""
+    of_clips: Mapping[str, float]
+    """D_div of all captions of each clip."""
+    clustered_of: Mapping[int, Mapping[str, float]]
+    """By how many clusters: D_div of their centres in each clip."""
+
+    @property
+    def everything(self) -> float:
+        return _mean(self.of_clips)
+
+    @property
+    def clustered(self) -> dict[int, float]:
+        return {count: _mean(of_clips) for count, of_clips in self.clustered_of.items()}
 
 
 def read_captions(manifest: Path) -> tuple[list[str], list[ClipRecord]]:
@@ -61,17 +76,20 @@ def measure_people(
     advance: Callable[[], None],
 ) -> People:
     space = LatentSpace.fit(trained, dimensions)
-    placed = [space.embed(clip.captions) for clip in clips]
+    placed = {clip.id: space.embed(clip.captions) for clip in clips}
     clustered = {}
     for count in CLUSTERS:
-        centres = [cluster(vectors, count, seed) for seed, vectors in enumerate(placed)]
-        clustered[count] = _mean(centres)
+        clustered[count] = {
+            clip: diversity(cluster(vectors, count, seed))
+            for seed, (clip, vectors) in enumerate(placed.items())
+        }
         advance()
-    return People(space, len(clips), _mean(placed), clustered)
+    everything = {clip: diversity(vectors) for clip, vectors in placed.items()}
+    return People(space, everything, clustered)
 
 
-def _mean(clips: Sequence[Array]) -> float:
-    return float(np.mean([diversity(vectors) for vectors in clips]))
+def _mean(of_clips: Mapping[str, float]) -> float:
+    return float(np.mean([*of_clips.values()]))
 
 
 PRICES = (
@@ -151,7 +169,7 @@ WEIGHTS = (0.0, 0.5, 1.0, SelectionConfig().diversity, 2.0, 3.0, 4.0)
 """Of diversity, in the choice of sentences."""
 
 
-def compare_diversity(runner: Runner, experiment: Experiment) -> Outcome:
+def compare_diversity(runner: Runner, experiment: Experiment, claims: Sequence[Claim]) -> Outcome:
     """D_div of people and of the model, and its price as the weight of diversity turns."""
     for row in experiment.rows:
         if row.system not in SYSTEMS:
@@ -171,19 +189,59 @@ def compare_diversity(runner: Runner, experiment: Experiment) -> Outcome:
             advance()
     figures = (people.everything, max(people.clustered.values()), report.predicted.diversity)
     found = dict(zip(SYSTEMS, figures, strict=True))
+    said = chosen[SelectionConfig().diversity]
+    lines = _draw_systems_again(experiment, people, said) | _draw_clusters_again(people)
     return Outcome(
         (
             _tabulate_systems(experiment, found),
             _tabulate_clusters(by_dimensions),
             tabulate_prices(turned, report),
         ),
-        tuple(Finding(claim.better, claim.worse) for claim in experiment.claims),
+        measure_claims(claims, {"": lines}),
         (
             _draw_clusters(people),
             _draw_systems(experiment, found),
             *draw_prices(turned, report),
         ),
     )
+
+
+def _draw_systems_again(
+    experiment: Experiment, people: People, said: Ranked
+) -> dict[str, Resampled]:
+    """D_div of each row, on the clips of which people's and the model's sentences are known."""
+    clips = [clip for clip in said if clip in people.of_clips]
+    if not clips:
+        return {}
+    count = min(max(TOPS), max(len(said[clip]) for clip in clips))
+    best = max(people.clustered, key=lambda number: people.clustered[number])
+    of_systems: dict[str, Mapping[str, float]] = {
+        "captions": people.of_clips,
+        "clusters": people.clustered_of[best],
+        "model": {clip: diversity(people.space.embed(fill(said[clip], count))) for clip in clips},
+    }
+    return {
+        row.name: _draw_again(("D_div",), [[of_systems[row.system][clip] for clip in clips]])
+        for row in experiment.rows
+    }
+
+
+def _draw_clusters_again(people: People) -> dict[str, Resampled]:
+    """The paper's number of clusters beside every other."""
+    values = {count: [*of_clips.values()] for count, of_clips in people.clustered_of.items()}
+    others = [count for count in values if count != PAPERS]
+    names = tuple(f"{count} clusters" for count in others)
+    return {
+        f"{PAPERS} clusters": _draw_again(names, [values[PAPERS]] * len(others)),
+        "any other number": _draw_again(names, [values[count] for count in others]),
+    }
+
+
+def _draw_again(columns: tuple[str, ...], values: Sequence[Sequence[float]]) -> Resampled:
+    """Means over clips of values (C, B)."""
+    array = np.array(values).T
+    draws = draw_videos(len(array)) @ array / len(array)
+    return Resampled(columns, array.mean(axis=0), draws)
 
 
 def _choose(runner: Runner) -> dict[float, Ranked]:
@@ -208,7 +266,7 @@ def _tabulate_clusters(by_dimensions: Mapping[int, People]) -> Table:
         Line(f"{count} dimensions", (each.everything, *each.clustered.values()))
         for count, each in by_dimensions.items()
     )
-    title = f"Human captions of {people.clips:,} clips: all, and centres of clusters"
+    title = f"Human captions of {len(people.of_clips):,} clips: all, and centres of clusters"
     return Table(title, ("all", *map(str, people.clustered)), lines, digits=3)
 
 

@@ -33,13 +33,21 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A claim of the paper, that one line of the first table is above another, beside ours."""
+class Measured:
+    """By how much one line is above another, or its share in percent, with the 95% interval."""
 
-    better: str
-    worse: str
-    cider: tuple[float, float, float] | None = None
-    """By how much CIDEr is, and the ends of its 95% interval, in percent."""
+    column: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an experiment has to say of a claim, column by column."""
+
+    claim: str
+    measured: tuple[Measured, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,10 @@ class Result:
     """Clips that were learned from."""
     notes: tuple[str, ...]
     outcome: Outcome
+    run: str = ""
+    """Of all that `origin` says; empty where that was not recorded."""
+    origin: tuple[tuple[str, str], ...] = ()
+    """What it was made from: commit, settings, weights, clips and predictions, most by SHA-256."""
 
     def save(self, folder: Path) -> None:
         write_json(folder / self.experiment / RESULTS, asdict(self))

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
-from densevidcap.errors import CorpusError
+from densevidcap import __version__
+from densevidcap.data.manifest import read_manifest
+from densevidcap.errors import CorpusError, ModelError
+from densevidcap.model_folder import hash_file
 from densevidcap.progress import Progress
-from densevidcap.repro.definition import Experiment, Kind
+from densevidcap.repro.definition import (
+    CLAIMS,
+    Claim,
+    Experiment,
+    Kind,
+    find_definition,
+    list_experiments,
+    read_claims,
+)
 from densevidcap.repro.dense import compare_dense
 from densevidcap.repro.diversity import compare_diversity
 from densevidcap.repro.grounding import compare_grounding
@@ -15,8 +31,9 @@ from densevidcap.repro.results import Outcome, Result
 from densevidcap.repro.runner import Paths, Runner
 from densevidcap.repro.single import compare_single
 from densevidcap.repro.words import compare_losses
+from densevidcap.train.stage import HELD_OUT
 
-KINDS: dict[Kind, Callable[[Runner, Experiment], Outcome]] = {
+KINDS: dict[Kind, Callable[[Runner, Experiment, Sequence[Claim]], Outcome]] = {
     "single": compare_single,
     "dense": compare_dense,
     "diversity": compare_diversity,
@@ -27,10 +44,13 @@ KINDS: dict[Kind, Callable[[Runner, Experiment], Outcome]] = {
 
 def find_experiment(name: str, paths: Paths) -> Experiment:
     """The experiment of that name, if what it needs is given."""
-    path = paths.definitions / f"{name}.toml"
+    path = find_definition(paths.definitions, name)
     if not path.is_file():
         raise CorpusError(f"{path}: no such experiment; name another, or its folder")
     experiment = Experiment.read(path)
+    for claim in read_claims(path.parent):
+        if claim.experiment == name and experiment.about.kind in ("single", "dense"):
+            _check_rows(experiment, claim)
     if experiment.about.kind == "grounding" and paths.boxes is None:
         raise CorpusError(
             f"{name}: needs boxes of things in the clips' frames; give them with --boxes FILE"
@@ -39,18 +59,54 @@ def find_experiment(name: str, paths: Paths) -> Experiment:
     return experiment
 
 
+def _check_rows(experiment: Experiment, claim: Claim) -> None:
+    names = {row.name for row in experiment.rows}
+    for row in (claim.better, claim.worse):
+        # Lines of detection add where they looked to the row's name.
+        if row not in names and row.partition(":")[0] not in names:
+            raise ModelError(f"{CLAIMS}: claim '{claim.name}': no row is called '{row}'")
+
+
+def list_runnable(paths: Paths, progress: Progress) -> list[str]:
+    """All experiments that what is given suffices for; the others are named."""
+    splits = {record.split for record in read_manifest(paths.data) if record.captions}
+    names = []
+    for name in list_experiments(paths.definitions):
+        about = Experiment.read(paths.definitions / f"{name}.toml").about
+        measured = HELD_OUT if about.split in HELD_OUT else (about.split,)
+        if about.kind == "grounding" and paths.boxes is None:
+            progress.say(f"left out {name}: it needs --boxes")
+        elif about.kind != "grounding" and not splits & {*measured}:
+            progress.say(f"left out {name}: no clip of split '{about.split}' has captions")
+        else:
+            names.append(name)
+    return names
+
+
 def run_experiment(name: str, paths: Paths, command: str, progress: Progress) -> Result:
     """Train what is not trained yet, measure all, and write the results into the folder of runs."""
     experiment = find_experiment(name, paths)
     about = experiment.about
+    # Configs of baselines stand beside the experiment.
+    definition = find_definition(paths.definitions, name)
+    paths = replace(paths, definitions=definition.parent)
+    claims = [claim for claim in read_claims(paths.definitions) if claim.experiment == name]
+    origin = {"commit": find_commit(), "definition": hash_file(definition)}
+    notes = about.notes
     if about.kind == "grounding":
         # Looks at frames with boxes alone, and trains nothing.
         outcome, clips = compare_grounding(paths, experiment, progress)
         trained = 0
     else:
-        runner = Runner(paths, about.split, progress)
-        outcome = KINDS[about.kind](runner, experiment)
+        runner = Runner(paths, about, progress)
+        outcome = KINDS[about.kind](runner, experiment, claims)
         clips, trained = len(runner.clips), len(runner.trained)
+        measured = json.dumps([record.id for record in runner.clips])
+        origin["clips measured"] = hashlib.sha256(measured.encode()).hexdigest()
+        origin |= runner.origin
+        notes += tuple(f"Not run: {row}: {reason}" for row, reason in runner.lacks.items())
+    origin["manifest"] = hash_file(paths.data)
+    listed = tuple(sorted(origin.items()))
     result = Result(
         name,
         about.title,
@@ -58,8 +114,33 @@ def run_experiment(name: str, paths: Paths, command: str, progress: Progress) ->
         date.today().isoformat(),
         clips,
         trained,
-        about.notes,
+        notes,
         outcome,
+        hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:12],
+        listed,
     )
     result.save(paths.out)
     return result
+
+
+def find_commit() -> str:
+    """Of the code that runs, with "dirty" behind it where files were changed; else its version."""
+    here = Path(__file__)
+    try:
+        # Only if this file is the repository's: an installed package may lie in someone else's.
+        subprocess.run(
+            ["git", "ls-files", "--error-unmatch", here.name],
+            cwd=here.parent,
+            check=True,
+            capture_output=True,
+        )
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"],
+            cwd=here.parent,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return f"densevidcap {__version__}"
+    return described.stdout.strip()

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import process_time
+from typing import Any
 
 from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest
-from densevidcap.errors import CorpusError
-from densevidcap.model_folder import read_model_config
-from densevidcap.models.streams import load_streams
+from densevidcap.errors import CorpusError, ModelError
+from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
+from densevidcap.models.backbones import build_backbone
+from densevidcap.models.streams import check_extracted, list_extracted, load_streams
 from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.progress import Progress
-from densevidcap.train.feature_cache import FeatureCache, cache_features
+from densevidcap.repro.definition import About, Row
+from densevidcap.repro.systems import System, read_system
+from densevidcap.train.evaluator import EvaluatorStage
+from densevidcap.train.feature_cache import FeatureCache, cache_features, fit_streams
+from densevidcap.train.model import LexiconStage, read_corpus
 from densevidcap.train.sentences import SentenceStage
-from densevidcap.train.stage import HELD_OUT, TrainingStage, choose_sampling, open_views
+from densevidcap.train.stage import (
+    HELD_OUT,
+    TrainingStage,
+    choose_sampling,
+    open_views,
+    read_json_or_none,
+)
 from densevidcap.train.words import list_rounds
 
-CONFIGS = "ablation"
-"""Beside the experiments: a config for each baseline."""
 MODELS = "models"
 """In the folder of runs."""
+SPENT = "spent.json"
+"""Beside them: CPU-seconds of each training."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,8 @@ class Paths:
     out: Path
     boxes: Path | None = None
     """Of things in the clips' frames, for grounding."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """For the configs of all baselines, by dotted names: another budget is another folder."""
 
 
 def choose_measured(records: Iterable[ClipRecord], data: Path, split: str) -> list[ClipRecord]:
@@ -55,16 +70,42 @@ def choose_measured(records: Iterable[ClipRecord], data: Path, split: str) -> li
     return clips
 
 
+def _name(row: Row, part: str) -> str:
+    """Of the folder of a captioner, or another part of a system."""
+    named = [row.system, *([part] if part else [])]
+    for joint, each in (("without", "-".join(row.without)), ("on", row.words)):
+        named += [joint, each] if each else []
+    return "-".join(named)
+
+
+def check_start(config: ModelConfig) -> None:
+    """Refuse a Lexical-FCN whose backbone has no weights to start from here."""
+    backbone = build_backbone(config.eyes.backbone)
+    if config.training.words[0].weights != "imagenet" or not backbone.state_dict():
+        return
+    if backbone.package is None:
+        raise ModelError(f"no installable package carries weights of '{backbone.name}'")
+    backbone.package.find()
+
+
 class Runner:
     """Baselines are trained on the corpus' training clips; all is measured on those of `split`."""
 
-    def __init__(self, paths: Paths, split: str, progress: Progress) -> None:
-        self.paths, self.split, self.progress = paths, split, progress
+    def __init__(self, paths: Paths, about: About, progress: Progress) -> None:
+        self.paths, self.split, self.progress = paths, about.split, progress
+        self._base = about.words
         self._left_out: dict[str, str] = {}
+        self.origin: dict[str, str] = {}
+        """What the results are made from: name to SHA-256."""
+        self.lacks: dict[str, str] = {}
+        """Rows that are not run here, with why."""
         records = [record for record in read_manifest(paths.data) if record.captions]
         self.trained = [record for record in records if record.split == "train"]
-        clips = choose_measured(records, paths.data, split)
-        config = read_model_config(paths.model / "sentences")
+        clips = choose_measured(records, paths.data, self.split)
+        if self._base:
+            config = self._read_system(self._base).config
+        else:
+            config = read_model_config(paths.model / "sentences")
         features = self._read(clips, LexicalFCN.load(self.find_words()), config)
         self.clips = [record for record in clips if record.id in features]
         if not self.clips:
@@ -75,23 +116,66 @@ class Runner:
         return {record.id: record.captions for record in self.clips}
 
     def find_words(self, config: str = "") -> Path:
-        """The Lexical-FCN of that config, trained if it is not there yet; the model's if empty."""
-        own = self.paths.model / "words"
+        """The Lexical-FCN of that config, trained if it is not there yet.
+
+        If empty, the experiment's, or else the model's.
+        """
+        own, config = self.paths.model / "words", config or self._base
         if not config:
             return own
-        folder, lexicon = self.paths.out / MODELS / config, own / "lexicon.json"
+        folder, settings = self.paths.out / MODELS / config, self._read_system(config).config
         data, cache = self.paths.data, self.paths.cache
-        settings = self._read_config(config)
+        lexicon = self._find_lexicon(settings) if self._base else own / "lexicon.json"
         self._train(list_rounds(folder, settings, data, lexicon, cache, left_out=self._left_out))
         return folder
 
-    def find_captioner(self, config: str, words: str = "") -> Path:
-        """The captioner of that config on those words, trained if it is not there yet."""
-        folder = self.paths.out / MODELS / (f"{config}-on-{words}" if words else config)
-        data, cache, below = self.paths.data, self.paths.cache, self.find_words(words)
-        settings = self._read_config(config)
-        self._train([SentenceStage(folder, settings, data, below, cache, left_out=self._left_out)])
+    def _find_lexicon(self, config: ModelConfig) -> Path:
+        """Of the training captions, where no model has one that fits."""
+        path, data = self.paths.out / MODELS / "lexicon.json", self.paths.data
+        if not path.is_file():
+            LexiconStage(read_corpus(data), config, {"manifest": data}, path).run(self.progress)
+        return path
+
+    def find_captioners(self, row: Row) -> list[Path]:
+        """Those of the row's system on its words, trained if they are not there yet."""
+        data, cache, below = self.paths.data, self.paths.cache, self.find_words(row.words)
+        folders = []
+        for name, settings in self.find_system(row).captioners.items():
+            folder = self.paths.out / MODELS / _name(row, name)
+            stage = SentenceStage(folder, settings, data, below, cache, left_out=self._left_out)
+            self._train([stage])
+            folders.append(folder)
+        return folders
+
+    def find_evaluator(self, row: Row) -> Path:
+        """That of the row's system, trained if it is not there yet."""
+        folder, below = (
+            self.paths.out / MODELS / _name(row, "evaluator"),
+            self.find_words(row.words),
+        )
+        settings = self.find_system(row).config
+        data, cache = self.paths.data, self.paths.cache
+        self._train([EvaluatorStage(folder, settings, data, below, cache, left_out=self._left_out)])
         return folder
+
+    def find_system(self, row: Row) -> System:
+        return self._read_system(row.system).leave_out(row.without)
+
+    def _read_system(self, name: str) -> System:
+        return read_system(self.paths.definitions, name, self.paths.settings)
+
+    def find_lack(self, row: Row) -> str:
+        """Why a row cannot be run here, for want of weights or of sound; empty if it can."""
+        try:
+            for config in self.find_system(row).captioners.values():
+                check_extracted(config.streams.names)
+                named = list_extracted(config.streams.names, config.streams)
+                fit_streams(self.trained, named, self.paths.cache)
+            if row.words:
+                check_start(self._read_system(row.words).config)
+        except (ModelError, CorpusError) as error:
+            return str(error)
+        return ""
 
     def _train(self, stages: Sequence[TrainingStage]) -> None:
         """What is done is not done again, but has to be of these settings."""
@@ -99,16 +183,44 @@ class Runner:
             stage.claim()
             if not stage.result.is_file():
                 self.progress.say(f"training {stage.out.name}")
-                stage.run(self.progress)
+                begun = process_time()
+                try:
+                    stage.run(self.progress)
+                finally:
+                    self._note_time(stage.out.name, process_time() - begun)
 
-    def view(self, captioner: Path, words: Path) -> dict[str, ClipView]:
-        """The measured clips as that captioner was taught to see them."""
+    def _note_time(self, name: str, seconds: float) -> None:
+        """A training that is cut off goes on later: its parts add up."""
+        path = self.paths.out / MODELS / SPENT
+        spent = read_json_or_none(path) or {}
+        write_json(path, {**spent, name: spent.get(name, 0.0) + seconds})
+
+    def tell_time(self, captioner: Path) -> float:
+        """CPU-seconds that its training took, of one core or of several together."""
+        spent = read_json_or_none(self.paths.out / MODELS / SPENT) or {}
+        return float(spent.get(captioner.name, 0.0))
+
+    def identify(self, folder: Path) -> str:
+        """The hash of a model's weights, noted as what the results were made from."""
+        digest = hash_file(folder / WEIGHTS)
+        known = folder.relative_to(self.paths.out) if self.paths.out in folder.parents else None
+        name = known.as_posix() if known else f"model/{folder.name}"
+        self.origin[f"weights of {name}"] = digest
+        return digest[:12]
+
+    def view(self, captioner: Path, words: Path, told: bool = False) -> dict[str, ClipView]:
+        """The measured clips as that captioner was taught to see them.
+
+        With `told`, region-sequences are searched with the words of the clip's reference sentences
+        (Eq. 10), as the paper's are in training and by an oracle.
+        """
         config, fcn = read_model_config(captioner), LexicalFCN.load(words)
-        features = self._read(self.clips, fcn, config)
+        features, clips = self._read(self.clips, fcn, config), self.clips
+        if told:
+            config = config.override({"regions.training_words": "captions"})
+            clips = [replace(record, split="train") for record in clips]
         streams = load_streams(captioner, config.streams.names)
-        views = open_views(
-            config, self.paths.cache, fcn, features, self.clips, streams, self.progress
-        )
+        views = open_views(config, self.paths.cache, fcn, features, clips, streams, self.progress)
         return {record.id: views.view(record.id) for record in self.clips}
 
     def keep(self, what: str, version: str) -> Path:
@@ -124,9 +236,6 @@ class Runner:
         features, failures = cache_features(clips, words.encoder, cache, sampling, advance=advance)
         self._tell(failures)
         return features
-
-    def _read_config(self, name: str) -> ModelConfig:
-        return ModelConfig.read(self.paths.definitions / CONFIGS / f"{name}.toml")
 
     def _tell(self, failures: Mapping[str, str]) -> None:
         for clip, reason in failures.items():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from PIL import Image
@@ -12,8 +13,9 @@ from pydantic import BaseModel, Field
 
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.export.json_file import to_dict
+from densevidcap.library.store import Correction
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.types import DenseCaptions
+from densevidcap.types import Caption, DenseCaptions, FloatArray
 from densevidcap.viz.captions import assign_lanes
 from densevidcap.viz.colours import colour_of
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 TILE = 48, 48
 """Pixels of a frame in a heat map: the browser smooths it when it fits it to the video."""
+UNSEEN = 0.005
+"""Probabilities up to here, which are told as 0 %, do not glow."""
 
 
 class Fault(BaseModel):
@@ -35,9 +39,10 @@ class Facts(BaseModel):
 
     version: str
     formats: dict[str, str] = Field(description="Of exports: name to the ending of files.")
+    library: str | None = Field(description="What the library is called, if there is one.")
     limits: str = Field(description="Which clips fit, for people.")
     max_bytes: int
-    max_days: float = Field(description="How long clips are kept.")
+    max_days: float | None = Field(description="How long clips are kept; null for ever.")
 
 
 class Health(BaseModel):
@@ -71,6 +76,13 @@ CHOICE = ("k", "diversity", "sure")
 """What a person chooses by; fields of `SelectionConfig`."""
 
 
+class Note(BaseModel):
+    """What a person says of a sentence."""
+
+    said: str = Field(description="The model's own sentence.")
+    mark: Literal["", "approved", "changed"]
+
+
 class Result(BaseModel):
     """Captions, and how to show them."""
 
@@ -82,8 +94,18 @@ class Result(BaseModel):
         description="k, diversity and sure as they are where nothing else is asked for."
     )
 
+    notes: list[Note] = Field(description="Of each caption; none without a library.")
+    rejected: list[str] = Field(description="Sentences that a person left out.")
+    missing: bool = Field(description="Whether the clip's file is gone.")
+
     @classmethod
-    def of(cls, captions: DenseCaptions, analysis: Analysis | None = None) -> Result:
+    def of(
+        cls,
+        captions: DenseCaptions,
+        analysis: Analysis | None = None,
+        corrections: Sequence[Correction] | None = None,
+        missing: bool = False,
+    ) -> Result:
         """`analysis` is what they were chosen from, if it is there."""
         segments = analysis.segments if analysis else ()
         lexicon = {word for segment in segments for word in segment.words}
@@ -99,16 +121,91 @@ class Result(BaseModel):
             usual={name: getattr(analysis.config.selection, name) for name in CHOICE}
             if analysis
             else {},
+            notes=[] if corrections is None else [_note(each, corrections) for each in captions],
+            rejected=[each.said for each in corrections or () if each.caption is None],
+            missing=missing,
         )
 
 
+def _note(caption: Caption, corrections: Sequence[Correction]) -> Note:
+    for each in corrections:
+        if each.caption == caption:
+            return Note(said=each.said, mark="approved" if each.is_approval else "changed")
+    return Note(said=caption.text, mark="")
+
+
+class Card(BaseModel):
+    """A clip of a library at a glance."""
+
+    id: str
+    name: str
+    text: str = Field(description="Its first sentence.")
+    confidence: float
+    sentences: int
+    duration: float
+    width: int
+    height: int
+    corrected: int = Field(description="Sentences that a person said something of.")
+    made: float = Field(description="Seconds since 1970 when it was captioned.")
+    missing: bool = Field(description="Whether its file is gone.")
+
+
+class Cards(BaseModel):
+    """A page of a library."""
+
+    total: int = Field(description="Clips there are.")
+    fitting: int = Field(description="Clips that fit what was asked for.")
+    clips: list[Card]
+
+
+class Word(BaseModel):
+    word: str
+    probability: float
+
+
+class Answer(BaseModel):
+    """A stretch of a clip that fits a question."""
+
+    id: str
+    name: str
+    start: float
+    end: float
+    time: float = Field(description="When it is seen best.")
+    box: tuple[float, float, float, float] | None = Field(description="Where it is then.")
+    score: float
+    words: list[Word] = Field(description="Of the question, as far as they are seen.")
+    sentence: str | None
+    confidence: float | None
+
+
+class Answers(BaseModel):
+    answers: list[Answer] = Field(description="The best first.")
+    seconds: float = Field(description="What looking took.")
+
+
+class Training(BaseModel):
+    """What there is to learn from people."""
+
+    manifest: str = Field(description="The file that was written.")
+    clips: int
+    sentences: int
+    missing: int = Field(description="Clips whose files are gone.")
+    command: str = Field(description="What learns from it.")
+
+
 class HeatMap(BaseModel):
-    """How strongly each place of a stretch of the clip answers to a word."""
+    """How strongly each place of a stretch of the clip answers to a word.
+
+    The brightest place of a frame has P(word | region) of the frame's best region, which is what
+    evidence tells too; how it is spread follows from smaller windows where these are known. The
+    same brightness is the same probability in every map.
+    """
 
     word: str
-    peak: float = Field(description="The strongest P(word | region): full glow.")
+    peak: float = Field(description="The strongest P(word | region).")
     peak_time: float = Field(description="Seconds of the frame that has it.")
     times: list[float] = Field(description="Seconds of the frames that were looked at.")
+    strongest: list[float] = Field(description="P(word | region) of each frame's best region.")
     picture: str = Field(
         description="A PNG as data URL: a tile for each frame, below each other, to be laid over"
         " the whole video."
@@ -120,15 +217,30 @@ class HeatMap(BaseModel):
         from densevidcap.viz.responses import colour, opacity, spread
 
         grid, responses = segment.map_closely(word)
-        peak = max(float(responses.max()), 1e-6)
-        strengths = np.concatenate([spread(each / peak, grid, TILE) for each in responses])
-        layers = np.concatenate([colour(strengths), 255 * opacity(strengths)[..., None]], axis=-1)
+        strongest = segment.respond(word).max(axis=1)
+        fields = [
+            probable * spread(each / max(float(each.max()), 1e-6), grid, TILE)
+            for each, probable in zip(responses, strongest, strict=True)
+        ]
+        probabilities = np.concatenate(fields)
+        strengths = brightness(probabilities)
+        # What is as good as not there is not painted at all.
+        seen = np.clip(probabilities / UNSEEN - 1, 0, 1)
+        layers = np.concatenate(
+            [colour(strengths), (255 * seen * opacity(strengths))[..., None]], axis=-1
+        )
         file = BytesIO()
         Image.fromarray(layers.astype(np.uint8), "RGBA").save(file, "PNG")
         return cls(
             word=word,
-            peak=peak,
-            peak_time=float(segment.times[responses.max(axis=1).argmax()]),
+            peak=float(strongest.max()),
+            peak_time=float(segment.times[strongest.argmax()]),
             times=segment.times.tolist(),
+            strongest=[round(float(each), 4) for each in strongest],
             picture=f"data:image/png;base64,{b64encode(file.getvalue()).decode()}",
         )
+
+
+def brightness(probabilities: FloatArray) -> FloatArray:
+    """From probabilities to places on the ramp: the square root, because most are small."""
+    return np.asarray(np.sqrt(np.clip(probabilities, 0, 1)))

@@ -27,11 +27,13 @@ class ClipFiles:
     """The folder of one clip."""
 
     folder: Path
+    elsewhere: Path | None = None
+    """Of a library's clip that was not posted here, its own file."""
 
     @property
     def source(self) -> Path:
         """What was posted; of a clip that was deleted, where it would be."""
-        return next(self.folder.glob("source*"), self.folder / "source")
+        return self.elsewhere or next(self.folder.glob("source*"), self.folder / "source")
 
     @property
     def film(self) -> Path:
@@ -42,6 +44,16 @@ class ClipFiles:
     def footage(self) -> Path:
         """What browsers play."""
         return self.film if self.film.exists() else self.source
+
+    @property
+    def picture(self) -> Path:
+        """A small one, to know the clip by."""
+        return self.folder / "picture.jpg"
+
+    @property
+    def sound(self) -> Path:
+        """Its spectrogram; an empty file if there is nothing to hear."""
+        return self.folder / "sound.png"
 
     @property
     def analysis(self) -> Path:

@@ -29,21 +29,27 @@ CREATE TABLE IF NOT EXISTS jobs (
     message TEXT NOT NULL DEFAULT '',
     tries INTEGER NOT NULL DEFAULT 0,
     started REAL,
-    born REAL NOT NULL DEFAULT 0
+    born REAL NOT NULL DEFAULT 0,
+    place REAL,
+    sentence TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS clock (seconds REAL NOT NULL);
 INSERT INTO clock SELECT 0 WHERE NOT EXISTS (SELECT * FROM clock);
 CREATE TABLE IF NOT EXISTS passing (id TEXT PRIMARY KEY);
 """
 """`clock` counts the seconds that servers ran, and `born` tells what it showed when a clip came: a
-machine's own clock may jump. `passing` has the ids of folders that are to go."""
+machine's own clock may jump. `place` orders those that wait; without one, `number` does.
+`passing` has the ids of folders that are to go."""
 _FIRST_COLUMNS = {"number", "id", "name", "created", "state", "stage", "share", "tries", "started"}
 """Of version 0.1."""
-_COLUMNS = """id, name, created, state, stage, share, message, (
-    SELECT count(*) FROM jobs AS other
-    WHERE jobs.state = 'waiting' AND other.state IN ('waiting', 'working')
-    AND other.number < jobs.number
-) AS ahead"""
+_LATER_COLUMNS = {
+    "born": "REAL NOT NULL DEFAULT 0",
+    "place": "REAL",
+    "sentence": "TEXT NOT NULL DEFAULT ''",
+}
+_COLUMNS = "id, name, created, state, stage, share, message, sentence"
+_TURN = "coalesce(place, number)"
+"""What those that wait are ordered by."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,22 @@ class Job:
     """Of all work on it, 0 to 1."""
     message: str
     """Why it failed."""
+    sentence: str
+    """The first one that was said of it."""
     ahead: int
     """Clips that come before it."""
 
     @property
     def is_over(self) -> bool:
         return self.state in ("done", "failed", "expired")
+
+
+@dataclass(frozen=True)
+class Posted(Job):
+    """The answer to whoever posts a clip."""
+
+    known: bool = False
+    """Whether it was here already, so that nothing has to be done."""
 
 
 def holds_jobs(path: Path) -> bool:
@@ -97,8 +113,10 @@ class Jobs:
                 # Readers and a writer do not wait for each other.
                 database.execute("PRAGMA journal_mode = WAL")
                 database.executescript(_TABLES)
-                if "born" not in _list_columns(database):
-                    database.execute("ALTER TABLE jobs ADD COLUMN born REAL NOT NULL DEFAULT 0")
+                known = _list_columns(database)
+                for column, kind in _LATER_COLUMNS.items():
+                    if column not in known:
+                        database.execute(f"ALTER TABLE jobs ADD COLUMN {column} {kind}")
         except sqlite3.DatabaseError as error:
             raise StudioError(f"{path}: cannot be used ({error}); name another --data") from None
 
@@ -106,7 +124,7 @@ class Jobs:
         """Queue a clip that came, unless that many wait or are kept already."""
         with self._change_together() as database:
             added = database.execute(
-                "INSERT INTO jobs (id, name, created, born)"
+                "INSERT OR IGNORE INTO jobs (id, name, created, born)"
                 " SELECT ?, ?, ?, (SELECT seconds FROM clock) WHERE"
                 " (SELECT count(*) FROM jobs WHERE state = 'waiting') < ?"
                 " AND (SELECT count(*) FROM jobs WHERE state != 'expired') < ?",
@@ -118,7 +136,7 @@ class Jobs:
 
     def let_pass(self, key: str) -> None:
         """Know the id of a folder that shall not stay, before it is made."""
-        self._change("INSERT INTO passing VALUES (?)", key)
+        self._change("INSERT OR IGNORE INTO passing VALUES (?)", key)
 
     def list_passing(self) -> list[str]:
         with self._connect() as database:
@@ -130,22 +148,66 @@ class Jobs:
 
     def count(self) -> tuple[int, int]:
         """How many clips wait, and how many are kept in all."""
-        kept = self.list_all()
-        return sum(job.state == "waiting" for job in kept), len(kept)
+        query = "SELECT count(*), sum(state = 'waiting') FROM jobs WHERE state != 'expired'"
+        with self._connect() as database:
+            kept, waiting = database.execute(query).fetchone()
+        return waiting or 0, kept
 
     def find(self, key: str) -> Job | None:
-        return next(self._select("WHERE id = ?", key), None)
+        query = (
+            f"SELECT {_COLUMNS}, (SELECT count(*) FROM jobs AS other WHERE jobs.state = 'waiting'"
+            " AND (other.state = 'working' OR other.state = 'waiting'"
+            " AND coalesce(other.place, other.number) < coalesce(jobs.place, jobs.number))"
+            ") AS ahead FROM jobs WHERE id = ?"
+        )
+        with self._connect() as database:
+            row = database.execute(query, (key,)).fetchone()
+        return None if row is None else Job(**row)
 
     def list_all(self) -> list[Job]:
         """The newest first."""
-        return [*self._select("WHERE state != 'expired' ORDER BY number DESC")]
+        query = f"SELECT {_COLUMNS}, {_TURN} AS turn, number FROM jobs WHERE state != 'expired'"
+        with self._connect() as database:
+            rows = [dict(row) for row in database.execute(query)]
+        ahead = sum(row["state"] == "working" for row in rows)
+        for row in sorted(rows, key=lambda each: float(each.pop("turn"))):
+            row["ahead"] = ahead if row["state"] == "waiting" else 0
+            ahead += row["state"] == "waiting"
+        rows.sort(key=lambda each: -int(each.pop("number")))
+        return [Job(**row) for row in rows]
 
-    def remove(self, key: str) -> State | None:
-        """Let a clip pass; the state that it was in, if it is known."""
+    def move(self, key: str, before: int) -> bool:
+        """Let so many of those that wait come before that one; False if it does not wait."""
+        with self._change_together() as database:
+            query = f"SELECT id FROM jobs WHERE state = 'waiting' ORDER BY {_TURN}"
+            waiting = [row["id"] for row in database.execute(query)]
+            if key not in waiting:
+                return False
+            waiting.remove(key)
+            waiting.insert(before, key)
+            # Those that come later have numbers, which are positive.
+            places = [(place - len(waiting), each) for place, each in enumerate(waiting)]
+            database.executemany("UPDATE jobs SET place = ? WHERE id = ?", places)
+        return True
+
+    def retry(self, key: str) -> bool:
+        """Let one that failed wait again, behind all others; False if it did not fail."""
+        return self._change(
+            "UPDATE jobs SET state = 'waiting', stage = '', share = 0, message = '', tries = 0,"
+            f" place = (SELECT max({_TURN}) + 1 FROM jobs) WHERE id = ? AND state = 'failed'",
+            key,
+        )
+
+    def drop_done(self, key: str | None = None) -> None:
+        """Forget that clips were captioned, or that this one was; what was made of them stays."""
+        self._change("DELETE FROM jobs WHERE state = 'done' AND id = coalesce(?, id)", key)
+
+    def remove(self, key: str, passing: bool = True) -> State | None:
+        """Let a clip pass, or only its job; the state that it was in, if it is known."""
         with self._change_together() as database:
             row = database.execute("DELETE FROM jobs WHERE id = ? RETURNING state", (key,))
             state: State | None = next((each["state"] for each in row.fetchall()), None)
-            if state is not None:
+            if state is not None and passing:
                 database.execute("INSERT OR IGNORE INTO passing VALUES (?)", (key,))
         return state
 
@@ -158,7 +220,7 @@ class Jobs:
         ids stay known."""
         with self._change_together() as database:
             rows = database.execute(
-                "UPDATE jobs SET state = 'expired', name = '', message = ''"
+                "UPDATE jobs SET state = 'expired', name = '', message = '', sentence = ''"
                 " WHERE state IN ('done', 'failed') AND born < (SELECT seconds FROM clock) - ?"
                 " RETURNING id",
                 (most,),
@@ -172,7 +234,8 @@ class Jobs:
         with self._connect() as database:
             row = database.execute(
                 "UPDATE jobs SET state = 'working', tries = tries + 1, started = ? WHERE number ="
-                " (SELECT min(number) FROM jobs WHERE state = 'waiting') RETURNING id",
+                f" (SELECT number FROM jobs WHERE state = 'waiting' ORDER BY {_TURN} LIMIT 1)"
+                " RETURNING id",
                 (time.monotonic(),),
             ).fetchone()
         return None if row is None else self.find(row["id"])
@@ -181,8 +244,10 @@ class Jobs:
         """Note progress; False if the clip was removed meanwhile."""
         return self._change("UPDATE jobs SET stage = ?, share = ? WHERE id = ?", stage, share, key)
 
-    def finish(self, key: str) -> bool:
-        return self._change("UPDATE jobs SET state = 'done', share = 1 WHERE id = ?", key)
+    def finish(self, key: str, sentence: str = "") -> bool:
+        return self._change(
+            "UPDATE jobs SET state = 'done', share = 1, sentence = ? WHERE id = ?", sentence, key
+        )
 
     def fail(self, key: str, message: str) -> bool:
         return self._change(
@@ -210,11 +275,6 @@ class Jobs:
         query = "SELECT 1 FROM jobs WHERE state = 'working' AND started < ?"
         with self._connect() as database:
             return database.execute(query, (time.monotonic() - most,)).fetchone() is not None
-
-    def _select(self, condition: str, *values: Any) -> Iterator[Job]:
-        with self._connect() as database:
-            rows = database.execute(f"SELECT {_COLUMNS} FROM jobs {condition}", values).fetchall()
-        return (Job(**row) for row in rows)
 
     def _change(self, statement: str, *values: Any) -> bool:
         """Whether the statement changed anything."""

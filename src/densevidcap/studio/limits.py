@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from densevidcap.data.limits import BYTES_A_PIXEL, Limits
 
@@ -45,6 +46,20 @@ class StudioLimits:
     """Of captions made earlier."""
     max_readings: int = 8
     """Captions made earlier that are being sent and read at once."""
+
+    @classmethod
+    def of_library(cls) -> StudioLimits:
+        """For a person's own clips: what decoders take, as many as there are, for ever."""
+        return cls(
+            max_bytes=2**40,
+            max_duration=Limits.max_duration,
+            max_pixels=Limits.max_frame_bytes // BYTES_A_PIXEL,
+            max_frames=Limits.max_frames,
+            max_waiting=1_000_000,
+            max_clips=1_000_000_000,
+            max_age=inf,
+            max_work=DAY,
+        )
 
     @property
     def decoding(self) -> Limits:

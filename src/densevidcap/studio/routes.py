@@ -5,28 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import asdict
+from math import isinf
+from pathlib import Path as FilePath
+from pathlib import PurePosixPath
 from typing import Annotated, Any, TypeVar
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from densevidcap import __version__
-from densevidcap.errors import ClipError, ClipTooLargeError, CorpusError
+from densevidcap.errors import ClipError, ClipTooLargeError, CorpusError, OutputError
 from densevidcap.export import ENDINGS
 from densevidcap.export.report.footage import PLAYED
-from densevidcap.pipeline.captions import choose_captions
+from densevidcap.files import replacing
 from densevidcap.studio import sandbox
-from densevidcap.studio.answers import Facts, Fault, Health, HeatMap, Result
-from densevidcap.studio.jobs import Job
+from densevidcap.studio.answers import Facts, Health, HeatMap, Result
+from densevidcap.studio.jobs import Job, Posted
 from densevidcap.studio.limits import DAY, KIBIBYTE
 from densevidcap.studio.places import Place
-from densevidcap.studio.studio import Studio
+from densevidcap.studio.routing import Key, Open, denials, faults
+from densevidcap.studio.studio import Studio, refusing
 from densevidcap.studio.uploads import (
     ManyCaptionsError,
     SlowError,
@@ -38,27 +43,19 @@ from densevidcap.studio.uploads import (
 
 T = TypeVar("T")
 
+_CACHED = {"Cache-Control": "private, max-age=3600"}
+_EXCESSES = {
+    "max_duration": "too long",
+    "max_frames": "has too many frames",
+    "max_frame_bytes": "its pictures are too large",
+}
+"""By the limit that a clip is over."""
 LOOK = 0.2
 """Seconds between two looks at a job that somebody watches."""
 MOST_SENTENCES = 20
 MOST_DIVERSITY = 3.0
 
 
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio
-
-
-def _denials() -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": Fault} for status in (401, 403)}
-
-
-def _faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": Fault} for status in (401, 403, *statuses, 503)}
-
-
-Open = Annotated[Studio, Depends(_studio)]
-Key = Annotated[str, Path(alias="id", max_length=64, description="As posting it answered.")]
 Count = Annotated[
     int | None,
     Query(ge=1, le=MOST_SENTENCES, description="Sentences of each segment; else the model's."),
@@ -75,26 +72,27 @@ Format = Annotated[str, Path(alias="format", pattern=f"^({'|'.join(ENDINGS)})$")
 router = APIRouter(prefix="/api")
 
 
-@router.get("/studio", responses=_faults())
+@router.get("/studio", responses=faults())
 def tell_facts(studio: Open) -> Facts:
     """What this studio takes and makes."""
     return Facts(
         version=__version__,
         formats=ENDINGS,
+        library=None if studio.shelf is None else studio.shelf.name,
         limits=studio.limits.describe(),
         max_bytes=studio.limits.max_bytes,
-        max_days=studio.limits.max_age / DAY,
+        max_days=None if isinf(studio.limits.max_age) else studio.limits.max_age / DAY,
     )
 
 
-@router.get("/health", response_model=Health, responses={503: {"model": Health}, **_denials()})
+@router.get("/health", response_model=Health, responses={503: {"model": Health}, **denials()})
 def tell_health(studio: Open) -> JSONResponse:
     """Whether clips are being captioned; 503 if something keeps going wrong."""
     health = Health.of(studio.supervisor)
     return JSONResponse(health.model_dump(), 200 if health.ok else 503)
 
 
-@router.get("/clips", responses=_faults())
+@router.get("/clips", responses=faults())
 def list_clips(studio: Open) -> list[Job]:
     """All that are kept, the newest first."""
     return studio.jobs.list_all()
@@ -103,7 +101,7 @@ def list_clips(studio: Open) -> list[Job]:
 @router.post(
     "/clips",
     status_code=202,
-    responses=_faults(400, 408, 409, 413, 415, 429),
+    responses=faults(400, 408, 409, 413, 415, 429),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -115,8 +113,11 @@ async def post_clip(
     request: Request,
     studio: Open,
     name: Annotated[str, Query(min_length=1, max_length=255, description="What to call it.")],
-) -> Job:
-    """Queue the clip in the request's body: a video, GIF or picture."""
+) -> Posted:
+    """Queue the clip in the request's body: a video, GIF or picture.
+
+    A library's studio recognises what it has.
+    """
     name = clean_name(name)
     key = secrets.token_urlsafe(16)
     files = studio.data.clip(key)
@@ -124,11 +125,19 @@ async def post_clip(
     try:
         async with studio.arrive(key):
             await receive(request.stream(), source, studio.limits)
-            await studio.probe.run(sandbox.inspect, source, studio.limits.decoding)
-            room = studio.limits.max_waiting, studio.limits.max_clips
-            kept = await run_sync(studio.jobs.add, key, name, *room)
-    except ClipTooLargeError:
-        reason = f"{name}: too large; what fits is {studio.limits.describe()}"
+            identity = await studio.probe.run(sandbox.inspect, source, studio.limits.decoding)
+            if studio.shelf is not None:
+                async with studio.admitting:
+                    known = await run_sync(studio.recognise, identity)
+                    if not known:
+                        await run_sync(studio.adopt, key, identity)
+                        await run_sync(studio.jobs.add, identity, name, *studio.room)
+                job = await run_sync(studio.find, identity)
+                return Posted(**asdict(job), known=known)
+            kept = await run_sync(studio.jobs.add, key, name, *studio.room)
+    except ClipTooLargeError as error:
+        what = _EXCESSES.get(error.limit, "too large")
+        reason = f"{name}: {what}; what fits is {studio.limits.describe()}"
         raise HTTPException(413, reason) from None
     except ClipError as error:
         raise HTTPException(415, str(error).replace(str(source), name)) from None
@@ -136,32 +145,41 @@ async def post_clip(
         raise _send_away(studio) from None
     if not kept:
         raise HTTPException(429, "other clips were faster; try again in a minute")
-    return await run_sync(studio.find, key)
+    return Posted(**asdict(await run_sync(studio.find, key)))
 
 
-@router.get("/clips/{id}", responses=_faults(404, 410))
+@router.get("/clips/{id}", responses=faults(404, 410))
 def show_clip(studio: Open, key: Key) -> Job:
     """How far a clip has come."""
     return studio.find(key)
 
 
-@router.delete("/clips/{id}", status_code=204, responses=_faults(404))
-def delete_clip(studio: Open, key: Key) -> None:
-    """Forget a clip and all that was made of it, whatever its state."""
-    state = studio.jobs.remove(key)
-    if state is None:
-        raise HTTPException(404, "no such clip; it may have been deleted")
-    if state == "working":
-        # The worker may write more, until it notices and removes it once more.
-        studio.data.remove(key)
+@router.delete("/clips/{id}", status_code=204, responses=faults(404, 409))
+def delete_clip(
+    studio: Open,
+    key: Key,
+    forever: Annotated[
+        bool, Query(description="Of a library: what was deleted before cannot be restored.")
+    ] = False,
+) -> None:
+    """Forget a clip and all that was made of it, whatever its state.
+
+    A library's clip can be restored, and a file that was not dropped here stays where it is.
+    """
+    if forever:
+        studio.forget(key)
+    elif studio.shelf is not None and studio.shelf.holds(key):
+        # Whoever looks at it again must not bring it back.
+        studio.jobs.remove(key, passing=False)
+        refusing(studio.shelf.remove, key)
     else:
-        studio.let_go(key)
+        studio.cancel(key)
 
 
 @router.get(
     "/clips/{id}/events",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}}, **_faults(404, 410, 429)},
+    responses={200: {"content": {"text/event-stream": {}}}, **faults(404, 410, 429)},
 )
 async def watch_clip(request: Request, studio: Open, key: Key) -> StreamingResponse:
     """Server-sent events: the clip again whenever it has come further, until it is over."""
@@ -199,28 +217,79 @@ async def _follow(studio: Studio, key: str) -> AsyncIterator[str]:
     response_class=FileResponse,
     responses={
         200: {"content": {"video/mp4": {}, "video/webm": {}}},
-        **_faults(404, 409, 410, 416),
+        **faults(404, 409, 410, 416),
     },
 )
-def show_footage(studio: Open, key: Key) -> FileResponse:
+async def show_footage(studio: Open, key: Key) -> FileResponse:
     """The clip in a form that browsers play."""
-    files, _ = studio.find_done(key)
+    files = (await run_sync(studio.find_done, key)).files
+    if studio.shelf is not None:
+        try:
+            await studio.make_playable(key, files)
+        except ClipError as error:
+            raise HTTPException(404, str(error)) from None
     footage = files.footage
     size = footage.stat()
-    media_type, _ = PLAYED[footage.suffix]
+    media_type, _ = PLAYED.get(footage.suffix.lower(), ("application/octet-stream", ()))
     return FileResponse(footage, media_type=media_type, stat_result=size)
 
 
-@router.get("/clips/{id}/result", responses=_faults(404, 409, 410))
+@router.get(
+    "/clips/{id}/picture",
+    response_class=Response,
+    responses={200: {"content": {"image/jpeg": {}}}, **faults(404, 409, 410)},
+)
+async def show_picture(
+    studio: Open,
+    key: Key,
+    time: Annotated[float | None, Query(ge=0, description="Seconds; else a third of it.")] = None,
+) -> Response:
+    """A small picture of the clip."""
+    _, files = await run_sync(studio.find_files, key)
+    if time is not None or not files.picture.exists():
+        picture = await _draw(studio, sandbox.draw_picture, files.source, time)
+        if time is None:
+            await run_sync(keep_bytes, files.picture, picture)
+    else:
+        picture = await run_sync(files.picture.read_bytes)
+    return Response(picture, media_type="image/jpeg", headers=_CACHED)
+
+
+@router.get(
+    "/clips/{id}/sound",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {}}}, 204: {}, **faults(404, 409, 410)},
+)
+async def show_sound(studio: Open, key: Key) -> Response:
+    """Its spectrogram, as wide as the clip is long; 204 where there is nothing to hear."""
+    _, files = await run_sync(studio.find_files, key)
+    if files.sound.exists():
+        picture = await run_sync(files.sound.read_bytes)
+    else:
+        picture = await _draw(studio, sandbox.draw_sound, files.source)
+        await run_sync(keep_bytes, files.sound, picture)
+    if not picture:
+        return Response(status_code=204)
+    return Response(picture, media_type="image/png", headers=_CACHED)
+
+
+async def _draw(studio: Studio, draw: Callable[..., bytes], *arguments: Any) -> bytes:
+    try:
+        return await studio.drawing.run(draw, *arguments, studio.limits.decoding)
+    except ClipError:
+        raise HTTPException(404, "the clip's file is gone or cannot be read") from None
+
+
+@router.get("/clips/{id}/result", responses=faults(404, 409, 410))
 def show_result(
     studio: Open, key: Key, k: Count = None, diversity: Diversity = None, sure: Sure = None
 ) -> Result:
     """Its captions, chosen anew: without a look at the clip."""
-    _, analysis = studio.find_done(key)
-    return Result.of(choose_captions(analysis, k, diversity, sure), analysis)
+    shown = studio.find_done(key)
+    return shown.describe(shown.choose(k, diversity, sure))
 
 
-@router.get("/clips/{id}/heatmap", responses=_faults(404, 409, 410))
+@router.get("/clips/{id}/heatmap", responses=faults(404, 409, 410))
 def show_heat_map(
     studio: Open,
     key: Key,
@@ -228,7 +297,9 @@ def show_heat_map(
     time: Annotated[float, Query(ge=0, description="Seconds: of the segment around it.")] = 0,
 ) -> HeatMap:
     """Where, and how strongly, a word of the lexicon is seen."""
-    _, analysis = studio.find_done(key)
+    analysis = studio.find_done(key).find_analysis()
+    if analysis is None:
+        raise HTTPException(409, "look again at the clip to see where its words are")
     begun = [segment for segment in analysis.segments if segment.start <= time]
     segment = begun[-1] if begun else analysis.segments[0]
     try:
@@ -242,7 +313,7 @@ def show_heat_map(
     response_class=FileResponse,
     responses={
         200: {"content": {"application/octet-stream": {}}},
-        **_faults(400, 404, 409, 410, 413, 415, 429),
+        **faults(400, 404, 409, 410, 413, 415, 429),
     },
 )
 async def export_clip(
@@ -255,22 +326,23 @@ async def export_clip(
     sure: Sure = None,
 ) -> FileResponse:
     """Its captions as a file, the same ones that `result` shows."""
-    files, analysis = await run_sync(studio.find_done, key)
-    captions = await run_sync(choose_captions, analysis, k, diversity, sure)
+    shown = await run_sync(studio.find_done, key)
+    files = shown.files
+    captions = await run_sync(shown.choose, k, diversity, sure)
     export = secrets.token_urlsafe(16)
     made = studio.data.export(export) / f"captions{ENDINGS[kind]}"
     sent = False
     with studio.exports.take():
         await run_sync(studio.jobs.let_pass, export)
         try:
-            shown = files.source, files.footage
+            places = files.source, files.footage
             limits = studio.limits.decoding
-            work = studio.exporter.run(sandbox.export, captions, *shown, kind, made, limits)
+            work = studio.exporter.run(sandbox.export, captions, *places, kind, made, limits)
             await _while_present(request, work)
             sent = True
         except ClipError as error:
             status = 413 if isinstance(error, ClipTooLargeError) else 415
-            reason = str(error).replace(str(files.source), analysis.source)
+            reason = str(error).replace(str(files.source), shown.name)
             raise HTTPException(status, reason) from None
         finally:
             if not sent:
@@ -278,15 +350,22 @@ async def export_clip(
     return FileResponse(
         made,
         media_type="application/octet-stream",
-        filename=f"{analysis.source}{ENDINGS[kind]}",
+        filename=name_download(shown.name, ENDINGS[kind]),
         background=BackgroundTask(studio.let_go, export),
     )
+
+
+def name_download(name: str, ending: str) -> str:
+    """Of clip.mp4: clip.srt, and clip.captioned.mp4 where the clip's own name would come out."""
+    clip = PurePosixPath(name)
+    clash = clip.suffix.lower() == ending
+    return f"{clip.stem}{'.captioned' if clash else ''}{ending}"
 
 
 @router.post(
     "/results",
     response_model=Result,
-    responses=_faults(400, 408, 413, 415, 429),
+    responses=faults(400, 408, 413, 415, 429),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -315,6 +394,12 @@ async def read_result(request: Request, studio: Open) -> Response:
     except SlowError:
         raise _send_away(studio) from None
     return Response(answer, media_type="application/json")
+
+
+def keep_bytes(path: FilePath, content: bytes) -> None:
+    """Beside what else is known of a clip, where it can be made again at any time."""
+    with suppress(OutputError), replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def _send_away(studio: Studio) -> HTTPException:

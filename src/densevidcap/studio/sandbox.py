@@ -5,21 +5,34 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+from base64 import b64decode
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from io import BytesIO
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
+import numpy as np
+from PIL import Image
+
 from densevidcap.data.clip import open_clip
 from densevidcap.data.limits import Limits
+from densevidcap.data.video import VideoClip
 from densevidcap.errors import ClipError, ClipTooLargeError
-from densevidcap.export import save
-from densevidcap.export.report.footage import EMBEDDED
+from densevidcap.export import report, save
+from densevidcap.export.formats import FORMATS
+from densevidcap.export.report.footage import EMBEDDED, film_clip, is_played
+from densevidcap.files import replacing
+from densevidcap.library.identity import identify
 from densevidcap.studio.answers import Result
 from densevidcap.studio.uploads import parse_captions
 from densevidcap.types import DenseCaptions
+from densevidcap.viz.canvas import fit
+
+PICTURE = 480
+"""Pixels of a small picture's longer side."""
 
 
 def die_with_parent() -> None:
@@ -96,15 +109,52 @@ class Sandbox:
         return ProcessPoolExecutor(1, mp_context=context, initializer=die_with_parent)
 
 
-def inspect(source: Path, limits: Limits) -> None:
-    """Raise a ClipError unless it can be read: headers, and one frame."""
-    _ = open_clip(source, limits=limits).info
+def inspect(source: Path, limits: Limits) -> str:
+    """Which clip it is; a ClipError unless it can be read: headers, and one frame."""
+    clip = open_clip(source, limits=limits)
+    _ = clip.info
+    return identify(clip)
+
+
+def check_played(source: Path, limits: Limits) -> bool:
+    """Whether browsers play the clip's own file."""
+    clip = open_clip(source, limits=limits)
+    return isinstance(clip, VideoClip) and is_played(clip)
+
+
+def film(source: Path, path: Path, limits: Limits) -> None:
+    """Write a film for browsers."""
+    with replacing(path) as temporary:
+        film_clip(open_clip(source, limits=limits), temporary, lambda: None)
+
+
+def draw_picture(source: Path, time: float | None, limits: Limits) -> bytes:
+    """A small JPEG of that time, or of a third of the clip, which is seldom a title or black."""
+    clip = open_clip(source, limits=limits)
+    times = clip.times()
+    wanted = float(times[len(times) // 3]) if time is None else time
+    size = fit((clip.info.width, clip.info.height), PICTURE)
+    picked = next(iter(clip.pick([int(np.abs(times - wanted).argmin())], size)), None)
+    if picked is None:
+        raise ClipError(f"{source}: no frame can be decoded")
+    stream = BytesIO()
+    Image.fromarray(picked.image).save(stream, "JPEG", quality=82)
+    return stream.getvalue()
+
+
+def draw_sound(source: Path, limits: Limits) -> bytes:
+    """A spectrogram as PNG; nothing where there is nothing to hear."""
+    url = report.draw_sound(open_clip(source, limits=limits))
+    return b"" if url is None else b64decode(url.partition(",")[2])
 
 
 def export(
     captions: DenseCaptions, source: Path, footage: Path, kind: str, path: Path, limits: Limits
 ) -> None:
     """Write the captions in that format."""
+    if FORMATS[kind].needs == "captions":
+        save(captions, path, kind)
+        return
     # A report travels alone, so it holds the video; what browsers play may be smaller.
     shown = footage if kind == "html" else source
     if kind == "html" and footage.stat().st_size > EMBEDDED:

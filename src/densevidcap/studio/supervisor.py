@@ -45,9 +45,15 @@ class Supervisor:
     """
 
     def __init__(
-        self, data: DataFolder, jobs: Jobs, model: Path | None, limits: StudioLimits
+        self,
+        data: DataFolder,
+        jobs: Jobs,
+        model: Path | None,
+        limits: StudioLimits,
+        library: Path | None = None,
     ) -> None:
         self._data, self._jobs, self._model, self._limits = data, jobs, model, limits
+        self._library = library
         self._stopping = Event()
         self._thread = Thread(target=self._watch, name="supervisor")
         self._worker: SpawnProcess | None = None
@@ -66,6 +72,9 @@ class Supervisor:
     def start(self) -> None:
         """Clips that a server which is gone left in work wait again; what was to go, goes."""
         self._jobs.give_back(died=False)
+        if self._library is not None:
+            # The library has them; the queue is of what is to be done.
+            self._jobs.drop_done()
         for key in self._jobs.list_passing():
             self._let_go(key)
         self._thread.start()
@@ -130,9 +139,8 @@ class Supervisor:
 
     def _hire(self) -> SpawnProcess:
         context = multiprocessing.get_context("spawn")
-        worker = context.Process(
-            target=_work, args=(self._data, self._model, self._limits), name="worker", daemon=True
-        )
+        arguments = self._data, self._model, self._limits, self._library
+        worker = context.Process(target=_work, args=arguments, name="worker", daemon=True)
         worker.start()
         return worker
 
@@ -152,8 +160,8 @@ def _describe(error: Exception) -> str:
     return f"{type(error).__name__} ({reason})" if reason else type(error).__name__
 
 
-def _work(data: DataFolder, model: Path | None, limits: StudioLimits) -> None:
+def _work(data: DataFolder, model: Path | None, limits: StudioLimits, library: Path | None) -> None:
     # Only the worker needs the networks.
     from densevidcap.studio.worker import work
 
-    work(data, model, limits)
+    work(data, model, limits, library)

@@ -75,6 +75,9 @@ def parse_captions(data: bytes, most: int) -> DenseCaptions:
     """Captions in JSON by an unknown hand, that can be sent out again."""
     try:
         content = parse_json(data, finite=True)
+        if "captions" not in content:
+            # As libraries keep it.
+            content = content["result"]
         if len(content["captions"]) > most:
             raise ManyCaptionsError
         captions = from_dict(content)

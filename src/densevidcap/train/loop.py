@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from math import cos, pi
@@ -25,8 +25,9 @@ from torch import Tensor, nn
 from densevidcap.config import OptimisationConfig
 from densevidcap.errors import ModelError
 from densevidcap.files import replacing
-from densevidcap.models.device import move
+from densevidcap.models.device import move, short_float
 from densevidcap.progress import Progress, Silent
+from densevidcap.train.team import ALONE, Team
 
 CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.safetensors"
@@ -70,8 +71,10 @@ class TrainingLoop:
         options: OptimisationConfig,
         folder: Path,
         device: torch.device = CPU,
+        team: Team = ALONE,
     ) -> None:
         self.task, self.options, self.folder, self.device = task, options, folder, device
+        self.team = team
         task.model.to(device)
         self.step = 0
         self._saved = 0.0
@@ -79,8 +82,10 @@ class TrainingLoop:
         self.rates, self.optimiser = _build_optimiser(task, options)
         self.trained = {n: p for n, p in task.model.named_parameters() if p.requires_grad}
         self.averages = {n: p.detach().clone() for n, p in self.trained.items()}
-        self.mixed = options.mixed_precision and device.type == "cuda"
-        self.scaler = torch.amp.GradScaler("cuda", enabled=self.mixed)
+        self.short = short_float(device) if options.mixed_precision else None
+        # Gradients are too small for float16 alone; bfloat16 has the range of 32 bits.
+        self.scaled = self.short is torch.float16
+        self.scaler = torch.amp.GradScaler("cuda", enabled=self.scaled)
 
     def train(self, progress: Progress | None = None) -> list[dict[str, Any]]:
         """Train to the end, from the last checkpoint if there is one; returns the history."""
@@ -88,6 +93,8 @@ class TrainingLoop:
         model, per_epoch = self.task.model, self.task.steps_per_epoch()
         torch.manual_seed(self.options.seed)
         history = self._resume()
+        # It takes note of which weights learn, so it comes after these are known.
+        loss = self.task.loss if self.team.size == 1 else self.team.share(self.task, self.device)
         self._saved = time.monotonic()
         while self.step < self.total:
             epoch, done = divmod(self.step, per_epoch)
@@ -96,14 +103,14 @@ class TrainingLoop:
             for position, batch in enumerate(self.task.batches(epoch)):
                 if position < done:
                     continue
-                losses.append(self._take_step(batch))
+                losses.append(self._take_step(batch, loss))
                 progress.step(self.step, self.total, losses[-1])
                 last = self.step % per_epoch == 0
                 if not last and self._is_due():
                     self._save(history)
             with self.averaged():
                 model.eval()
-                metrics = self.task.validate()
+                metrics = self.task.validate() if self.team.leads else {}
             metrics = {"loss": sum(losses) / max(1, len(losses)), **metrics}
             history.append({"epoch": epoch + 1, "step": self.step, **metrics})
             progress.epoch(epoch + 1, metrics)
@@ -124,12 +131,13 @@ class TrainingLoop:
         """A block in which the model carries the averaged weights."""
         return _Swapped(self.trained, self.averages) if self.options.average else nullcontext()
 
-    def _take_step(self, batch: Any) -> float:
+    def _take_step(self, batch: Any, compute: Callable[[Any], Tensor]) -> float:
+        self.team.reseed(self.options.seed, self.step)
         rate = learning_rate_at(self.step, self.total, self.options)
         for group, factor in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
-        with torch.autocast("cuda", torch.float16) if self.mixed else nullcontext():
-            loss = self.task.loss(move(batch, self.device))
+        with torch.autocast(self.device.type, self.short) if self.short else nullcontext():
+            loss = compute(move(batch, self.device))
         value = float(loss.detach())
         if value != value or value in (float("inf"), float("-inf")):
             raise ModelError(
@@ -137,7 +145,7 @@ class TrainingLoop:
                 "lower the learning rate and start again from an empty folder"
             )
         self.optimiser.zero_grad(set_to_none=True)
-        # Without mixed precision the scaler hands everything through.
+        # Where nothing is scaled the scaler hands everything through.
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self.scaler.unscale_(self.optimiser)
         nn.utils.clip_grad_norm_(self.trained.values(), self.options.clip_norm)
@@ -153,6 +161,8 @@ class TrainingLoop:
 
     def _save(self, history: Sequence[dict[str, Any]]) -> None:
         """One file, replaced as a whole: a kill leaves the old checkpoint or the new one."""
+        if not self.team.leads:
+            return
         tensors = {f"model.{n}": t for n, t in self.task.model.state_dict().items()}
         tensors |= {f"average.{n}": t for n, t in self.averages.items()}
         names = {id(p): n for n, p in self.trained.items()}
@@ -208,7 +218,7 @@ class TrainingLoop:
             }
             if state:
                 self.optimiser.state[parameter] = state
-        if self.mixed and (scaler := json.loads(header["scaler"])):
+        if self.scaled and (scaler := json.loads(header["scaler"])):
             self.scaler.load_state_dict(scaler)
         torch.set_rng_state(tensors["random"])
         # A run may go on where there is another device: then its own random state is a new one.

@@ -158,13 +158,22 @@ class SentenceTask:
         """Frames of the clip: at least half of those allowed when drawn, all when not."""
         count = self.views[clip].paths.shape[1]
         most = min(count, self.most_frames)
-        if random is None:
+        if random is None or not self.options.draw_frames:
             return spread_evenly(count, most)
         drawn = random.integers((most + 1) // 2, most + 1)
         return np.sort(random.choice(count, drawn, replace=False))
 
     def loss(self, batch: Batch) -> Tensor:
         return self.model.loss(batch.streams, batch.sentences, self.options.label_smoothing)
+
+    def divide(self, batch: Batch, rank: int, size: int) -> tuple[Batch, float]:
+        """Every `size`-th sentence; all of them, if there are fewer than processes."""
+        if len(batch.sentences) < size:
+            return batch, 1 / size
+        rows = slice(rank, None, size)
+        part = Batch(batch.streams.select(rows), batch.sentences[rows])
+        words = (_count_words(each.sentences) for each in (part, batch))
+        return part, next(words) / next(words)
 
     def lr_multipliers(self) -> dict[str, float]:
         return {}
@@ -185,10 +194,15 @@ class SentenceTask:
             part = self.held_out[start : start + self.options.batch]
             batch = self._collate(part, None, is_alone)
             batch = move(batch, device_of(self.model))
-            count = int((batch.sentences[:, 1:] != Vocabulary.PAD).sum())
+            count = _count_words(batch.sentences)
             total += float(self.model.loss(batch.streams, batch.sentences)) * count
             words += count
         return total / words
+
+
+def _count_words(sentences: Tensor) -> int:
+    """That are to be said, their ends included, of sentences (N, L)."""
+    return int((sentences[:, 1:] != Vocabulary.PAD).sum())
 
 
 class SentenceStage(ViewStage):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,6 +42,7 @@ from densevidcap.train.feature_cache import (
     fit_streams,
 )
 from densevidcap.train.loop import CHECKPOINT, Task, TrainingLoop
+from densevidcap.train.team import ALONE, Team, find_place
 from densevidcap.train.view_cache import ViewCache, learn_regions, open_view_cache
 
 HELD_OUT = ("validate", "val")
@@ -52,7 +53,7 @@ RUN = "training"
 SETTINGS = "settings.json"
 CLIPS = "clips.json"
 """The clips that a run began with."""
-WITHOUT_EFFECT = ("about", "device", "checkpoint_seconds")
+WITHOUT_EFFECT = ("about", "device", "engine", "still", "checkpoint_seconds")
 """Settings that a run may change when it goes on: its weights do not depend on them."""
 
 
@@ -107,20 +108,26 @@ class TrainingStage(ABC):
 
     def run(self, progress: Progress) -> str:
         """Train to the end, write the model folder, and tell the last epoch's metrics."""
-        self.claim()
-        with hold_run(self.out):
-            task = self.prepare(progress)
-            loop = TrainingLoop(task, self.options, self.out / RUN, self.device)
+        team = Team.join(self.device)
+        # Of several processes the first does the work, which the others then find done.
+        with ExitStack() as held:
+            with team.in_turn():
+                self.claim(team)
+                if team.leads:
+                    held.enter_context(hold_run(self.out))
+                task = self.prepare(progress)
+            loop = TrainingLoop(task, self.options, self.out / RUN, self.device, team)
             history = loop.train(progress)
-            self.save(self._describe(history))
-            draw_curves(history, self.out / RUN / "curves.png")
+            if team.leads:
+                self.save(self._describe(history))
+                draw_curves(history, self.out / RUN / "curves.png")
         return describe_metrics(history[-1])
 
     @property
     def device(self) -> torch.device:
-        return resolve_device(self.config.device)
+        return find_place(resolve_device(self.config.device))
 
-    def claim(self) -> None:
+    def claim(self, team: Team = ALONE) -> None:
         """Refuse inputs that cannot be used, and a folder in which a run has other ones."""
         if self._hashes:
             return
@@ -131,7 +138,8 @@ class TrainingStage(ABC):
             raise CorpusError(f"{manifest}: no clip of split 'train' has captions; add some")
         self.open()
         self._hashes = {name: hash_file(path) for name, path in self.inputs.items()}
-        claim_folder(self.out, self._hashes, self.list_settings())
+        if team.leads:
+            claim_folder(self.out, self._hashes, self.list_settings())
 
     @abstractmethod
     def open(self) -> None:

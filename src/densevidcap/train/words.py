@@ -121,6 +121,15 @@ class WordTask:
         losses = loss(logits, frames, labels[owners])
         return (losses.sum(dim=1) * shares).sum() / len(labels)
 
+    def divide(self, batch: Batch, rank: int, size: int) -> tuple[Batch, float]:
+        """Every `size`-th clip; all of them, if there are fewer than processes."""
+        clips = len(batch.labels)
+        if clips < size:
+            return batch, 1 / size
+        own = batch.owners % size == rank
+        labels = batch.labels[rank::size]
+        return Batch(batch.features[own], batch.owners[own] // size, labels), len(labels) / clips
+
     def lr_multipliers(self) -> dict[str, float]:
         tuned = self.model.encoder.backbone.names_from(self.first_tuned)
         rates = {f"encoder.backbone.{name}": self.options.tuned_rate for name in tuned}

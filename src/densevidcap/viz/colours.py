@@ -27,8 +27,13 @@ PALETTE = (
     Colour("red", (229, 92, 20)),
     Colour("blue", (66, 126, 230)),
     Colour("white", (240, 240, 240)),
+    Colour("magenta", (204, 84, 180)),
+    Colour("lime", (60, 252, 132)),
+    Colour("olive", (132, 156, 84)),
+    Colour("pale green", (180, 228, 180)),
 )
-"""After Okabe and Ito: colours that colour-blind eyes tell apart, lightened for dark paper."""
+"""After Okabe and Ito: colours that colour-blind eyes tell apart, lightened for dark paper;
+the last four are those of a grid that lie farthest from all before them, to all eyes."""
 
 
 def colour_of(number: int) -> Colour:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw
 
-from densevidcap.data.clip import Size
-from densevidcap.types import Frames
-from densevidcap.viz.canvas import fit, letter
+from densevidcap.data.clip import Clip, Size
+from densevidcap.errors import ClipError
+from densevidcap.types import Caption, Frames
+from densevidcap.viz.canvas import choose_evenly, fit, letter
+from densevidcap.viz.captions import assign_lanes, mark_box
+from densevidcap.viz.sequences import box_at
 
 COLUMNS = 6
 CELL = 200
@@ -46,3 +49,30 @@ def stack(strips: Sequence[Image.Image]) -> Image.Image:
         sheet.paste(strip, (0, top))
         top += strip.height
     return sheet
+
+
+MOMENT = 320
+"""Pixels of the longer side of a frame with boxes."""
+
+
+def draw_moments(captions: Sequence[Caption], clip: Clip, most: int) -> Image.Image:
+    """A few frames side by side, with the boxes of what is said of each."""
+    size = fit((clip.info.width, clip.info.height), MOMENT)
+    lanes = assign_lanes(captions)
+    pictures = []
+    # From the middle of equal parts: first and last frames are often black.
+    parts = choose_evenly(len(clip.times()), 2 * most + 1)
+    for _, seconds, image in clip.pick(sorted({*parts[1::2]} or {*parts}), size):
+        picture = Image.fromarray(image)
+        # The best last, on top of the others.
+        for rank in reversed(range(len(captions))):
+            if captions[rank].holds_at(seconds):
+                mark_box(picture, box_at(captions[rank].sequence, seconds), rank, lanes[rank])
+        pictures.append(picture)
+    if not pictures:
+        raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
+    width, height = size
+    row = Image.new("RGB", (len(pictures) * (width + _MARGIN) - _MARGIN, height), "white")
+    for number, picture in enumerate(pictures):
+        row.paste(picture, (number * (width + _MARGIN), 0))
+    return row

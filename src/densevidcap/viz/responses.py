@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from densevidcap.data.clip import Clip, Size
-from densevidcap.models.shown_words import ShownWord, noisy_or_frames
 from densevidcap.types import Box, FloatArray, Frames, Grid, TimeArray, UInt8Array
 from densevidcap.viz.canvas import choose_evenly, fit, lerp, lerp_box, letter, outline
 from densevidcap.viz.colours import FAINT, INK, PAPER, RGB, RIM, mix
 from densevidcap.viz.video import fit_video, write_video
+
+if TYPE_CHECKING:
+    from densevidcap.models.shown_words import ShownWord
 
 
 def draw_title(response: ResponseMap, width: int, height: int) -> Image.Image:
@@ -159,6 +162,9 @@ GAP, LABEL, TITLE = 12, 26, 72
 
 def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Image:
     """Frames in rows with title and legend; `shape` is the clip's own size, against squashing."""
+    # Here, because colours and legends alone need no PyTorch.
+    from densevidcap.models.shown_words import noisy_or_frames
+
     chosen = choose_frames(len(frames), response.shown.index)
     width, height = fit(shape, CELL)
     columns = min(COLUMNS, len(chosen))

@@ -16,10 +16,9 @@ from densevidcap.data.containers import open_container
 from densevidcap.data.video import VideoClip
 from densevidcap.export.film import write_film
 from densevidcap.files import workspace, writing
-from densevidcap.model_folder import hash_file
 from densevidcap.viz.video import fit_video
 
-EMBEDDED = 20 * 2**20
+EMBEDDED = 8 * 2**20
 """Bytes of a video that is put into the page itself; a larger one is linked."""
 
 PLAYED = {
@@ -36,6 +35,9 @@ def find_footage(clip: Clip, page: Path, advance: Callable[[], None]) -> str:
     A film that is too large for the page stands beside it. It is named by the page and by what is
     in it, so that a file of that name is the same film, and no other is touched.
     """
+    # Here, because it takes PyTorch along, which a process that only shows clips has no use for.
+    from densevidcap.model_folder import hash_file
+
     if isinstance(clip, VideoClip) and is_played(clip):
         source = clip.extent.path
         media_type, _ = PLAYED[source.suffix.lower()]

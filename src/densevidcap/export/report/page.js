@@ -5,6 +5,8 @@ const duration = Number(timeline.dataset.duration);
 const now = document.querySelector(".now");
 const spans = [...document.querySelectorAll(".span")];
 const sentences = [...document.querySelectorAll(".sentence")];
+const chapters = [...document.querySelectorAll(".chapter")];
+const parts = [...document.querySelectorAll(".part")];
 const tracks = JSON.parse(document.getElementById("tracks").textContent);
 tracks.forEach((track, rank) => {
   track.rank = rank;
@@ -14,12 +16,19 @@ tracks.forEach((track, rank) => {
 let chosen = null; // rank of the one caption whose box is shown, null for all
 let pointed = null; // {time, box} of the evidence that was asked for
 
+const items = sentences.map((sentence) => sentence.closest("li"));
+
 function draw() {
   const time = video.currentTime;
   const pen = wipe(canvas);
   tracks.forEach((track, rank) => {
-    sentences[rank].closest("li").classList.toggle("silent", !holds(track, time));
+    items[rank].classList.toggle("silent", !holds(track, time));
     spans[rank].classList.toggle("dimmed", chosen !== null && chosen !== rank);
+  });
+  chapters.forEach(({ classList, dataset }, place) => {
+    const current = Number(dataset.start) <= time && time < Number(dataset.end);
+    classList.toggle("current", current);
+    parts[place].classList.toggle("current", current);
   });
   drawBoxes(pen, chosen === null ? tracks : [tracks[chosen]], time);
   if (pointed !== null && Math.abs(time - pointed.time) < 0.05) pointOut(pen, pointed.box);
@@ -30,9 +39,11 @@ function choose(rank) {
   chosen = rank;
   sentences.forEach((sentence, each) => {
     sentence.setAttribute("aria-pressed", String(each === rank));
-    sentence.closest("li").classList.toggle("chosen", each === rank);
+    items[each].classList.toggle("chosen", each === rank);
   });
   if (rank !== null) {
+    const chapter = items[rank].closest("details");
+    if (chapter !== null) chapter.open = true;
     sentences[rank].focus();
     if (!holds(tracks[rank], video.currentTime)) video.currentTime = tracks[rank].start;
   }
@@ -57,6 +68,15 @@ document.addEventListener("click", ({ target }) => {
   else choose(rank);
 });
 
+/* A chapter that is opened is also played from. */
+for (const chapter of chapters) {
+  chapter.addEventListener("toggle", () => {
+    const { start, end } = chapter.dataset;
+    const inside = Number(start) <= video.currentTime && video.currentTime < Number(end);
+    if (chapter.open && !inside && chosen === null) video.currentTime = Number(start);
+  });
+}
+
 timeline.addEventListener("click", (event) => {
   const { left, width } = timeline.getBoundingClientRect();
   video.currentTime = (duration * (event.clientX - left)) / width;
@@ -67,7 +87,7 @@ const seconds = { ArrowLeft: -1, ArrowRight: 1 };
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target === video) return;
   const { key } = event;
-  if (key === " " && !event.target.closest("button")) {
+  if (key === " " && !event.target.closest("button, summary")) {
     video.paused ? video.play() : video.pause();
   } else if (key in seconds) {
     video.currentTime = Math.max(0, video.currentTime + seconds[key]);

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 from densevidcap.metrics.meteor.alignment import (
     MODULES,
@@ -23,6 +27,8 @@ ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
 against function words. METEOR's own for English."""
 WEIGHTS: Final = (1.0, 0.6, 0.8, 0.6)
 """Of a word that is matched exactly, by stem, by synonym, by paraphrase."""
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,16 @@ class Statistics:
         return self.chunks == 1 and all(side.matches == side.length for side in sides)
 
     @property
+    def sums(self) -> tuple[int, ...]:
+        """What is added up over sentences, in the order in which `score_sums` takes it."""
+        sides = (self.said, self.there)
+        counts = (
+            (side.length, side.functions, *side.content_matches, *side.function_matches)
+            for side in sides
+        )
+        return (*chain.from_iterable(counts), 0 if self.is_whole else self.chunks)
+
+    @property
     def score(self) -> float:
         if not self.said.matches:
             return 0.0
@@ -104,6 +120,25 @@ class Statistics:
         words = (self.said.matches + self.there.matches) / 2
         scattered = 0.0 if self.is_whole else self.chunks / words
         return max(mean * (1 - GAMMA * math.pow(scattered, BETA)), 0.0)
+
+
+def score_sums(sums: Array) -> Array:
+    """(N,): METEOR of N sets of sentences, each by the sums of its sentences (N, S)."""
+    *sides, chunks = np.split(sums.T, [sums.shape[1] // 2, sums.shape[1] - 1])
+    matches, shares = [], []
+    for length, functions, *matched in sides:
+        content, function = np.split(np.array(matched), 2)
+        weights = np.array(WEIGHTS)
+        weighted = DELTA * (weights @ content) + (1 - DELTA) * (weights @ function)
+        words = DELTA * (length - functions) + (1 - DELTA) * functions
+        shares.append(weighted / np.maximum(words, 1e-9))
+        matches.append(np.sum(matched, axis=0))
+    some = matches[0] > 0
+    said, there = (np.where(some, share, 1) for share in shares)
+    mean = 1 / ((1 - ALPHA) / said + ALPHA / there)
+    scattered = chunks[0] / np.where(some, sum(matches) / 2, 1)
+    score = np.maximum(mean * (1 - GAMMA * scattered**BETA), 0)
+    return np.asarray(np.where(some, score, 0))
 
 
 class Meteor:
@@ -138,6 +173,10 @@ class Meteor:
     def score(self, matches: Sequence[Statistics]) -> tuple[float, list[float]]:
         """METEOR of all matches together, and of each."""
         return sum(matches, Statistics()).score, [match.score for match in matches]
+
+    def resample(self, matches: Sequence[Statistics], draws: Array) -> Array:
+        """(N,): METEOR of N draws (N, M), each how often every one of the M matches is in it."""
+        return score_sums(draws @ np.array([match.sums for match in matches], float))
 
     def close(self) -> None:
         """Nothing runs on."""

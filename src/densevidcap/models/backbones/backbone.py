@@ -39,6 +39,8 @@ class Backbone(nn.Module, ABC):
     """Whether there is one vector for the whole frame, such as a transformer's class token."""
     may_lack: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the names of parameters that a file of weights need not have."""
+    is_mostly_products: ClassVar[bool] = False
+    """Whether it is products of matrices that take its time, which 16-bit numbers make faster."""
     package: WeightPackage | None = None
     """Where ImageNet weights can be installed from."""
 

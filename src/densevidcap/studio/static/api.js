@@ -1,5 +1,6 @@
 /* Questions to the server; a refusal becomes an Error that says why. */
 
+export const queueUrl = (id, part = "") => `api/queue/${encodeURIComponent(id)}${part}`;
 export const clipUrl = (id, part = "") => `api/clips/${encodeURIComponent(id)}${part}`;
 
 export async function ask(url, options) {

@@ -19,7 +19,7 @@ export class Choice {
   /* `show` gets each new result, `fail` what went wrong. */
   constructor(formats, show, fail) {
     this.#formats = formats;
-    byId("choice").addEventListener("input", async ({ target }) => {
+    byId("sliders").addEventListener("input", async ({ target }) => {
       this.#moved.add(target.id);
       this.#tell();
       try {
@@ -38,6 +38,11 @@ export class Choice {
     byId("choice").hidden = id === null;
   }
 
+  /* The question's part that says what is chosen, for those who change the result. */
+  get query() {
+    return String(this.#query());
+  }
+
   /* The result as chosen; a slider that moves on forgets the question before. */
   async ask() {
     this.#asked.abort();
@@ -47,6 +52,8 @@ export class Choice {
     for (const [name, value] of Object.entries(result.usual)) {
       if (!this.#moved.has(name)) byId(name).value = value;
     }
+    // Without what sentences were chosen from there is nothing to slide.
+    byId("sliders").hidden = Object.keys(result.usual).length === 0;
     this.#tell();
     return result;
   }

@@ -1,8 +1,8 @@
 /* Play, seek, mute and full screen below the video: the browser's own bar would hide boxes. */
 
+import { timeCode } from "./clock.js";
+
 const byId = (id) => document.getElementById(id);
-const clock = (seconds) =>
-  `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(1).padStart(4, "0")}`;
 
 export class Controls {
   #duration = 0;
@@ -31,7 +31,7 @@ export class Controls {
 
   follow(time) {
     byId("seek").value = time;
-    byId("seek").setAttribute("aria-valuetext", `${time.toFixed(1)} seconds`);
-    byId("clock").textContent = `${clock(time)} / ${clock(this.#duration)}`;
+    byId("seek").setAttribute("aria-valuetext", timeCode(time));
+    byId("clock").textContent = `${timeCode(time)} / ${timeCode(this.#duration)}`;
   }
 }

@@ -5,15 +5,21 @@ import { ask, clipUrl } from "./api.js";
 export class Glow {
   static async load(id, word, time) {
     const query = new URLSearchParams({ word, time });
-    const { times, picture, ...peak } = await ask(clipUrl(id, `/heatmap?${query}`));
+    const { times, picture, ...peaks } = await ask(clipUrl(id, `/heatmap?${query}`));
     const tiles = new Image();
     tiles.src = picture;
     await tiles.decode();
-    return new Glow(peak, times, tiles);
+    return new Glow(peaks, times, tiles);
   }
 
-  constructor({ peak, peak_time }, times, tiles) {
-    Object.assign(this, { peak, time: peak_time, times, tiles });
+  constructor({ peak, peak_time, strongest }, times, tiles) {
+    Object.assign(this, { peak, time: peak_time, strongest, times, tiles });
+  }
+
+  /* P(word | region) of the best region of the frame that was looked at next to that time. */
+  at(time) {
+    const away = this.times.map((each) => Math.abs(each - time));
+    return this.strongest[away.indexOf(Math.min(...away))];
   }
 
   /* Even passage from one tile to the next. */

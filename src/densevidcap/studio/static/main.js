@@ -1,11 +1,16 @@
 /* The page's three views, and the way from one to the next. */
 
+import { readAddress } from "./address.js";
 import { ask, clipUrl, post, watch } from "./api.js";
 import { Choice } from "./choice.js";
-import { showEarlier } from "./earlier.js";
 import { takeFiles } from "./intake.js";
+import { listOpened, readResults, tellIgnored } from "./opened.js";
 import { showProgress, tellJob, tellUpload } from "./progress.js";
+import { Queue } from "./queue.js";
+import { Search } from "./search.js";
+import { Shelf } from "./shelf.js";
 import { offerThemes } from "./theme.js";
+import { offerTraining } from "./training.js";
 import { Viewer } from "./viewer.js";
 
 const byId = (id) => document.getElementById(id);
@@ -13,23 +18,69 @@ const VIEWS = ["welcome", "progress", "result"];
 
 offerThemes(byId("theme"));
 const facts = await ask("api/studio");
-const viewer = new Viewer(fail);
+const isLibrary = facts.library !== null;
+document.body.classList.toggle("library", isLibrary);
+const viewer = new Viewer(fail, isLibrary);
 const choice = new Choice(facts.formats, (result) => viewer.show(result), fail);
+viewer.choice = choice;
+const queue = new Queue(facts, () => shelf.refresh().then(compact, fail));
+const shelf = new Shelf(facts.library, () => [...queue.jobs.values()]);
+const search = new Search(go);
 let leave = () => {}; // ends what the view before was doing
+let clip = null; // {id, name} of the one that is shown
 
-byId("limits").textContent = `Up to ${facts.limits}; kept for ${facts.max_days} days.`;
+byId("search").hidden = !isLibrary;
+byId("limits").textContent = isLibrary
+  ? "Clips and folders of any size. They stay until you delete them."
+  : `Up to ${facts.limits}; kept for ${facts.max_days} days.`;
+offerTraining(fail);
 takeFiles(
   {
     drop: byId("drop"),
     choose: byId("choose"),
+    chooseFolder: byId("choose-folder"),
     chooseResults: byId("choose-results"),
     clipInput: byId("clip-input"),
+    folderInput: byId("folder-input"),
     resultsInput: byId("results-input"),
   },
-  ({ clip, results, clips }) => (clip ? send(clip) : openLocal(results, clips)),
+  ({ clips, ignored, results }) => (results ? openLocal(results) : take(clips, ignored)),
 );
+byId("delete").addEventListener("click", async () => {
+  if (clip !== null && (await shelf.remove(clip.id, clip.name))) goHome();
+});
+byId("look").addEventListener("click", async () => {
+  try {
+    follow(await ask(clipUrl(clip.id, "/look"), { method: "POST" }));
+  } catch (error) {
+    fail(error);
+  }
+});
+byId("copy").addEventListener("click", async () => {
+  await navigator.clipboard?.writeText(location.href).catch(() => null);
+  byId("copied").textContent = "The address is copied.";
+  setTimeout(() => (byId("copied").textContent = ""), 3000);
+});
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest("input, textarea, select, dialog");
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  (isLibrary ? byId("question") : byId("filter")).focus();
+});
 addEventListener("hashchange", route);
+queue.follow();
 route();
+
+/* Opens an address; the same one again is no new entry for the way back. */
+function go(address) {
+  if (location.hash === address || (address === "#" && location.hash === "")) return;
+  if (readAddress().question !== null) {
+    history.replaceState(null, "", address);
+    route();
+  } else {
+    location.hash = address;
+  }
+}
 
 function show(view, title = "") {
   leave();
@@ -46,18 +97,26 @@ function fail(error) {
 }
 
 async function route() {
-  const id = location.hash.slice(1);
+  const { id, question } = readAddress();
   try {
-    if (id === "") await welcome();
-    else follow(await ask(clipUrl(id)));
+    if (id !== null) follow(await ask(clipUrl(id)));
+    else await welcome(question);
   } catch (error) {
     await giveUp(error);
   }
 }
 
-async function welcome() {
+async function welcome(question = null) {
   show("welcome");
-  await showEarlier();
+  const shown = shelf.refresh().then(compact);
+  if (question !== null && isLibrary) await search.show(question);
+  else search.hide();
+  await shown;
+}
+
+/* Where there are clips, they matter more than how to add some. */
+function compact({ total }) {
+  byId("drop").classList.toggle("small", total > 0);
 }
 
 /* Back to the beginning, with the reason; none if something else was asked for meanwhile. */
@@ -67,6 +126,17 @@ async function giveUp(error) {
   fail(error);
 }
 
+function take(clips, ignored) {
+  if (clips.length === 1 && ignored.length === 0) {
+    send(clips[0]);
+    return;
+  }
+  if (byId("welcome").hidden) goHome();
+  queue.add(clips);
+  const names = ignored.map((file) => `${file.name}: is no clip`);
+  if (names.length > 0) fail(new Error(tellIgnored(names)));
+}
+
 async function send(file) {
   if (file.size > facts.max_bytes) {
     fail(new Error(`${file.name}: too large; what fits is ${facts.limits}`));
@@ -74,7 +144,7 @@ async function send(file) {
   }
   const stopping = new AbortController();
   show("progress", file.name);
-  showProgress(file.name);
+  showProgress(file.name, isLibrary);
   preview(file);
   leave = () => stopping.abort();
   byId("cancel").onclick = () => goHome();
@@ -83,7 +153,10 @@ async function send(file) {
     leave = () => {};
     // The address of the clip, to come back to; the view is the right one already.
     history.pushState(null, "", `#${job.id}`);
-    wait(job);
+    if (job.state === "done") {
+      await open(job);
+      if (job.known) viewer.say(`${file.name} was here already.`);
+    } else wait(job);
   } catch (error) {
     await giveUp(error);
   }
@@ -96,7 +169,7 @@ function follow(job) {
     throw new Error(job.message);
   } else {
     show("progress", job.name);
-    showProgress(job.name);
+    showProgress(job.name, isLibrary);
     preview(null);
     wait(job);
   }
@@ -106,7 +179,7 @@ function wait(job) {
   tellJob(job);
   byId("cancel").onclick = async () => {
     leave();
-    await ask(clipUrl(job.id), { method: "DELETE" });
+    await ask(`api/queue/${job.id}`, { method: "DELETE" }).catch(() => null);
     goHome();
   };
   leave = watch(job.id, (now) => {
@@ -122,32 +195,42 @@ function wait(job) {
 
 async function open({ id, name }) {
   choice.open(id);
+  const address = readAddress();
   try {
     const result = await choice.ask();
     show("result", name);
-    viewer.open(id, clipUrl(id, "/footage"), result);
+    clip = { id, name };
+    viewer.open(id, result.missing ? null : clipUrl(id, "/footage"), result, address);
+    if (result.missing) fail(new Error(`${name}: its file is gone; drop it here again to see it.`));
     leave = () => viewer.close();
   } catch (error) {
     await giveUp(error);
   }
 }
 
-/* A .json that was exported earlier, with the video of the same name if it was given too. */
-async function openLocal(results, clips) {
-  try {
-    const captions = await results[0].text();
-    const headers = { "Content-Type": "application/json" };
-    const result = await ask("api/results", { method: "POST", headers, body: captions });
-    const name = result.captions.source.split(/[\\/]/).pop();
-    const clip = clips.find((file) => file.name === name);
-    choice.open(null);
-    show("result", name);
-    viewer.open(null, clip ? URL.createObjectURL(clip) : null, result);
-    if (!clip) fail(new Error(`Drop ${name} together with its captions to see them in place.`));
-    leave = () => viewer.close();
-  } catch (error) {
-    fail(error);
+/* Results that the command line wrote, with the clips that were given too. */
+async function openLocal(files) {
+  const { opened, ignored } = await readResults(files);
+  if (opened.length === 0) {
+    fail(new Error(tellIgnored(ignored) || "These files hold no results."));
+    return;
   }
+  listOpened(opened, (one) => openOne(one));
+  if (opened.length === 1) openOne(opened[0]);
+  else if (byId("welcome").hidden) await welcome();
+  const missing = opened.length === 1 && opened[0].clip === null
+    ? `Drop ${opened[0].name} together with its captions to see them in place. `
+    : "";
+  const told = missing + tellIgnored(ignored);
+  if (told) fail(new Error(told));
+}
+
+function openOne({ name, result, clip: file }) {
+  choice.open(null);
+  clip = null;
+  show("result", name);
+  viewer.open(null, file ? URL.createObjectURL(file) : null, result, {});
+  leave = () => viewer.close();
 }
 
 function goHome() {

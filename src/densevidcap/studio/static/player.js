@@ -57,10 +57,18 @@ export class Player {
     this.draw();
   }
 
+  /* `box` may be null. */
   point({ time, box }) {
-    this.#pointed = { time, box };
+    this.#pointed = box && { time, box };
     this.#video.pause();
     this.#video.currentTime = time;
+    this.draw(time);
+  }
+
+  step(seconds) {
+    this.#stop = null;
+    const { currentTime, duration } = this.#video;
+    this.#video.currentTime = Math.min(duration || 0, Math.max(0, currentTime + seconds));
   }
 
   playSpan({ start, end }) {

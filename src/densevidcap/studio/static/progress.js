@@ -1,6 +1,6 @@
 /* How far a clip has come, stage by stage. */
 
-const STAGES = {
+export const STAGES = {
   upload: "Sending the clip",
   waiting: "Waiting for its turn",
   film: "Making it playable here",
@@ -10,17 +10,19 @@ const STAGES = {
   regions: "Following regions through time",
   sentences: "Finding sentences",
   ranking: "Weighing them against each other",
+  shelving: "Putting it into the library",
 };
 
 const byId = (id) => document.getElementById(id);
 
-export function showProgress(name) {
+export function showProgress(name, library) {
   byId("progress-title").textContent = name;
   byId("stages").replaceChildren(
     ...Object.entries(STAGES).map(([stage, label]) => {
       const item = document.createElement("li");
       item.dataset.stage = stage;
       item.textContent = label;
+      item.hidden = stage === "shelving" && !library;
       return item;
     }),
   );
@@ -39,7 +41,7 @@ function tell(stage, share, note = "") {
   const names = Object.keys(STAGES);
   for (const item of byId("stages").children) {
     const away = names.indexOf(item.dataset.stage) - names.indexOf(stage);
-    item.className = away < 0 ? "done" : away > 0 ? "" : "now";
+    item.className = away < 0 ? "done" : away > 0 ? "" : "current";
   }
   const bar = byId("progress-bar");
   if (share === null) bar.removeAttribute("value");

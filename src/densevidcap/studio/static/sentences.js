@@ -1,7 +1,9 @@
 /* The ranked sentences: each word that has a heat map is a button, and so is each piece of
-   evidence. A sentence is one stop of the Tab key; arrows lead to its words and to the others. */
+   evidence. A sentence is one stop of the Tab key; arrows lead to its words and to the others.
+   What a person says of it stands beside what the model said. */
 
 import { holds } from "../report/boxes.js";
+import { timeCode } from "./clock.js";
 
 const PUNCTUATION = /^\W+|\W+$/g;
 const percent = (share) => `${Math.round(100 * share)} %`;
@@ -10,21 +12,47 @@ export class Sentences {
   #list;
   #template;
   #captions = [];
+  #notes = [];
+  #correct;
 
-  constructor(list, template) {
+  /* `correct` gets a sentence of the model's and what a person says of it. */
+  constructor(list, template, correct) {
     this.#list = list;
     this.#template = template;
+    this.#correct = correct;
     list.addEventListener("keydown", (event) => this.#walk(event));
+    list.addEventListener("click", ({ target }) => {
+      const button = target.closest("[data-act]");
+      if (button !== null) this.act(Number(button.closest("li").dataset.rank), button.dataset.act);
+    });
   }
 
-  show(captions, colours, verdicts, words) {
-    const focused = this.#list.contains(document.activeElement);
+  /* `notes` is empty where nothing can be put right. */
+  show(captions, colours, verdicts, words, notes = []) {
+    const focused = document.activeElement.closest("#sentences li")?.dataset.rank;
     this.#captions = captions;
+    this.#notes = notes;
+    const known = new Set(words);
     this.#list.replaceChildren(
       ...captions.map((caption, rank) =>
-        this.#render(caption, rank, colours[rank], verdicts[rank], new Set(words))),
+        this.#render(caption, rank, colours[rank], verdicts[rank], known)),
     );
-    if (focused) this.#list.querySelector("button")?.focus();
+    if (focused !== undefined) this.focus(Math.min(focused, captions.length - 1));
+  }
+
+  focus(rank) {
+    this.#list.children[rank]?.querySelector(".sentence").focus();
+  }
+
+  /* a approves, e edits, x leaves out; the same again undoes it. */
+  act(rank, key) {
+    const note = this.#notes[rank];
+    if (note === undefined) return;
+    const { text } = this.#captions[rank];
+    if (key === "e") this.#edit(rank);
+    else if (key === "x") this.#correct(text, null);
+    else if (key === "undo" || note.mark === "approved") this.#correct(note.said, undefined);
+    else this.#correct(text, text);
   }
 
   /* `chosen` stays when the pointer leaves; `shown` is the one isolated just now. */
@@ -43,8 +71,11 @@ export class Sentences {
   }
 
   follow(time) {
-    [...this.#list.children].forEach((item, rank) =>
-      item.classList.toggle("silent", !holds(this.#captions[rank], time)));
+    [...this.#list.children].forEach((item, rank) => {
+      // While the list is made anew, it may be longer than what it is made of.
+      const caption = this.#captions[rank];
+      item.classList.toggle("silent", caption === undefined || !holds(caption, time));
+    });
   }
 
   #render(caption, rank, colour, verdict, words) {
@@ -52,15 +83,63 @@ export class Sentences {
     const find = (selector) => item.querySelector(selector);
     item.dataset.rank = rank;
     item.style.setProperty("--colour", colour);
-    item.setAttribute("aria-label", `Sentence ${rank + 1}`);
     find(".rank").textContent = rank + 1;
     find(".sentence").setAttribute("aria-label", `Play sentence ${rank + 1}: ${caption.text}`);
     find(".text").append(...this.#renderWords(caption, words));
-    find(".span-text").textContent = `${caption.start.toFixed(1)}–${caption.end.toFixed(1)} s`;
+    find(".span-text").textContent = `${timeCode(caption.start)}–${timeCode(caption.end)}`;
     find("meter").value = caption.confidence;
+    find("meter").setAttribute("aria-label", "Confidence");
     find(".confidence").textContent = `${verdict}, ${percent(caption.confidence)}`;
+    this.#renderNote(find, this.#notes[rank]);
     find(".evidence").append(...caption.evidence.map((evidence) => renderEvidence(evidence)));
     return item;
+  }
+
+  #renderNote(find, note) {
+    find(".acts").hidden = note === undefined;
+    const mark = note?.mark ?? "";
+    if (mark !== "") {
+      find("meter").hidden = true;
+      find(".confidence").textContent = mark === "approved" ? "approved by you" : "changed by you";
+    }
+    find(".was").hidden = mark !== "changed";
+    find(".was").textContent = mark === "changed" ? `The model said: ${note.said}` : "";
+    find("[data-act=a]").setAttribute("aria-pressed", String(mark === "approved"));
+    find("[data-act=a]").hidden = mark === "changed";
+    find("[data-act=undo]").hidden = mark !== "changed";
+  }
+
+  #edit(rank) {
+    const item = this.#list.children[rank];
+    const { text } = this.#captions[rank];
+    if (item.querySelector(".edit") !== null) return;
+    const form = document.getElementById("edit-template").content.firstElementChild.cloneNode(true);
+    const field = form.querySelector("textarea");
+    const close = () => {
+      form.remove();
+      item.classList.remove("editing");
+      this.focus(rank);
+    };
+    field.value = text;
+    form.querySelector("button[type=button]").addEventListener("click", close);
+    form.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") close();
+      if (event.key === "Enter" && !event.shiftKey && event.target === field) {
+        event.preventDefault();
+        form.requestSubmit();
+      }
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const said = field.value.trim().replace(/\s+/g, " ");
+      close();
+      if (said !== "" && said !== text) this.#correct(text, said);
+    });
+    item.classList.add("editing");
+    item.querySelector(".text").after(form);
+    field.focus();
+    field.select();
   }
 
   #renderWords({ text, unsupported }, words) {
@@ -107,7 +186,7 @@ function renderEvidence({ word, probability, box }) {
   button.type = "button";
   button.className = "word";
   button.tabIndex = -1;
-  button.title = `seen best at ${box.time.toFixed(1)} s`;
+  button.title = `seen best at ${timeCode(box.time)}`;
   button.dataset.evidence = JSON.stringify({
     time: box.time,
     box: [box.left, box.top, box.right, box.bottom],

@@ -3,15 +3,17 @@
 export class Timeline {
   #element;
   #now;
+  #sound;
   #bars = [];
   #duration = 1;
 
   /* `seek` gets the time that was pressed on. */
-  constructor(element, now, seek) {
+  constructor(element, now, sound, seek) {
     this.#element = element;
+    this.#sound = sound;
     this.#now = now;
     element.addEventListener("click", ({ target, clientX }) => {
-      if (target !== element) return;
+      if (target !== element && target !== sound) return;
       const { left, width } = element.getBoundingClientRect();
       seek((this.#duration * (clientX - left)) / width);
     });
@@ -34,7 +36,15 @@ export class Timeline {
       return bar;
     });
     this.#element.style.setProperty("--lanes", captions.length);
-    this.#element.replaceChildren(...this.#bars, this.#now);
+    this.#element.replaceChildren(...this.#bars, this.#sound, this.#now);
+  }
+
+  /* The address of a picture of the sound, null if there is none. */
+  hear(address) {
+    this.#sound.hidden = address === null;
+    this.#element.classList.toggle("sounding", address !== null);
+    if (address === null) this.#sound.removeAttribute("src");
+    else this.#sound.src = address;
   }
 
   isolate(rank) {

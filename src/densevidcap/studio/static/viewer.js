@@ -1,5 +1,8 @@
 /* A result on the screen: the video, its sentences and its timeline move as one. */
 
+import { writeAddress } from "./address.js";
+import { ask, clipUrl } from "./api.js";
+import { timeCode } from "./clock.js";
 import { Controls } from "./controls.js";
 import { Glow } from "./glow.js";
 import { Player } from "./player.js";
@@ -7,6 +10,7 @@ import { Sentences } from "./sentences.js";
 import { Timeline } from "./timeline.js";
 
 const byId = (id) => document.getElementById(id);
+const percent = (share) => `${Math.round(100 * share)} %`;
 
 export class Viewer {
   #player;
@@ -19,14 +23,18 @@ export class Viewer {
   #chosen = null; // rank of the sentence that was clicked on
   #glowing = null; // the word whose heat map is asked for or shown
   #id = null; // of a clip on the server, null for a local file
+  #isLibrary;
+  choice; // what sentences are chosen by
 
   /* `fail` gets what went wrong. */
-  constructor(fail) {
+  constructor(fail, isLibrary) {
     this.#fail = fail;
-    this.#timeline = new Timeline(byId("timeline"), byId("now"), (time) => {
+    this.#isLibrary = isLibrary;
+    this.#timeline = new Timeline(byId("timeline"), byId("now"), byId("sound"), (time) => {
       this.#video.currentTime = time;
     });
-    this.#sentences = new Sentences(byId("sentences"), byId("sentence-template"));
+    this.#sentences = new Sentences(byId("sentences"), byId("sentence-template"), (said, text) =>
+      this.#correct(said, text));
     this.#player = new Player(this.#video, byId("canvas"), (time) => {
       this.#controls.follow(time);
       this.#timeline.follow(time);
@@ -34,28 +42,86 @@ export class Viewer {
     });
     this.#controls = new Controls(this.#video, this.#player);
     for (const part of [byId("sentences"), byId("timeline")]) this.#listen(part);
+    byId("rejected-list").addEventListener("click", ({ target }) => {
+      const said = target.closest("button")?.dataset.said;
+      if (said !== undefined) this.#correct(said, undefined);
+    });
+    for (const event of ["pause", "seeked"]) {
+      this.#video.addEventListener(event, () => this.#note());
+    }
     document.addEventListener("keydown", (event) => this.#press(event));
   }
 
   /* A new clip: `footage` is the address of its video, null if there is none. */
-  open(id, footage, result) {
-    this.#id = id;
+  open(id, footage, result, { time = null, sentence = null, box = null }) {
+    this.#id = null; // nothing is noted before all is there
+    byId("trail").hidden = id === null;
+    byId("copied").textContent = "";
     const { width, height } = result.captions;
     byId("screen").style.setProperty("--ratio", width / height || 16 / 9);
     if (footage === null) this.#video.removeAttribute("src");
     else this.#video.src = footage;
     this.show(result);
+    this.#hear(id, footage);
+    const chosen = this.#captions[sentence - 1] === undefined ? null : sentence - 1;
+    if (chosen !== null && sentence !== null) this.#choose(chosen);
+    if (time !== null) this.#player.point({ time, box });
+    else if (chosen !== null && sentence !== null) this.#video.currentTime = this.#captions[chosen].start;
+    this.#id = id;
+  }
+
+  /* Something that nobody has to do anything about. */
+  say(text) {
+    byId("copied").textContent = text;
+  }
+
+  async #hear(id, footage) {
+    this.#timeline.hear(null);
+    if (id === null || footage === null) return;
+    const answer = await fetch(clipUrl(id, "/sound")).catch(() => null);
+    if (answer?.status === 200 && id === this.#id) this.#timeline.hear(clipUrl(id, "/sound"));
+  }
+
+  /* The address of what is seen, to be shared; the way back stays as it is. */
+  #note() {
+    if (this.#id === null || byId("result").hidden || !this.#video.paused) return;
+    const sentence = this.#chosen === null ? null : this.#chosen + 1;
+    const address = writeAddress(this.#id, { time: this.#video.currentTime || null, sentence });
+    history.replaceState(null, "", address);
+  }
+
+  /* `text` instead of what the model said: the same approves, null leaves it out, undefined undoes. */
+  async #correct(said, text) {
+    const query = new URLSearchParams(this.choice.query);
+    query.set("said", said);
+    if (typeof text === "string") query.set("text", text);
+    const method = text === undefined ? "DELETE" : "PUT";
+    try {
+      const chosen = this.#chosen;
+      this.show(await ask(clipUrl(this.#id, `/correction?${query}`), { method }));
+      if (chosen !== null && chosen < this.#captions.length) this.#choose(chosen);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /* Other captions of the same clip. */
-  show({ captions, colours, verdicts, words }) {
+  show({ captions, colours, verdicts, words, notes, rejected, usual, missing }) {
     this.#captions = captions.captions;
+    byId("look").hidden = !this.#isLibrary || missing || Object.keys(usual).length > 0;
+    byId("look-why").hidden = byId("look").hidden;
+    byId("rejected").hidden = rejected.length === 0;
+    byId("sentences").dataset.empty = rejected.length > 0
+      ? "You left out all that was said of it."
+      : "Nothing to say: this is like nothing that the model has seen.";
+    byId("rejected-title").textContent = `Left out by you (${rejected.length})`;
+    byId("rejected-list").replaceChildren(...rejected.map(renderRejected));
     const tracks = this.#captions.map(({ start, end, boxes }, rank) => ({
       ...{ rank, start, end, colour: colours[rank] },
       times: boxes.map(({ time }) => time),
       boxes: boxes.map(({ left, top, right, bottom }) => [left, top, right, bottom]),
     }));
-    this.#sentences.show(this.#captions, colours, verdicts, words);
+    this.#sentences.show(this.#captions, colours, verdicts, words, notes);
     this.#timeline.show(this.#captions, colours, captions.duration);
     this.#controls.show(captions.duration);
     this.#player.show(tracks);
@@ -82,13 +148,14 @@ export class Viewer {
     }
     part.addEventListener("click", (event) => {
       const rank = rankOf(event);
+      if (event.target.closest(".acts, .edit") !== null) return;
       if (rank !== null) this.#click(rank, event.target.closest("button"));
     });
   }
 
   #click(rank, button) {
     if (button?.dataset.word) {
-      this.#light(button.dataset.word, this.#captions[rank].start).catch(this.#fail);
+      this.#light(button.dataset.word, rank).catch(this.#fail);
     } else if (button?.dataset.evidence) {
       this.#choose(rank);
       this.#player.point(JSON.parse(button.dataset.evidence));
@@ -103,6 +170,7 @@ export class Viewer {
   #choose(rank) {
     this.#chosen = rank;
     this.#isolate(rank);
+    this.#note();
   }
 
   #isolate(rank) {
@@ -111,21 +179,26 @@ export class Viewer {
     this.#sentences.isolate(rank, this.#chosen);
   }
 
-  async #light(word, time) {
+  async #light(word, rank) {
     if (word === this.#glowing) {
       this.#dim();
       return;
     }
     this.#glowing = word;
-    const glow = await Glow.load(this.#id, word, time);
+    const { start, evidence } = this.#captions[rank];
+    const glow = await Glow.load(this.#id, word, start);
     if (word !== this.#glowing) return;
     this.#player.glow(glow);
+    const own = evidence.find((each) => each.word === word);
     // A picture that stands still may as well be the one that shows most.
-    if (this.#video.paused) this.#video.currentTime = glow.time;
+    if (this.#video.paused) this.#video.currentTime = own?.box.time ?? glow.time;
     this.#sentences.markWord(word);
     byId("screen").classList.add("glowing");
-    byId("glow").textContent =
-      `“${word}” glows where it is seen, at most ${Math.round(100 * glow.peak)} %`;
+    byId("scale").hidden = false;
+    const best = `at most ${percent(glow.peak)}, at ${timeCode(glow.time)}`;
+    byId("glow").textContent = own === undefined
+      ? `“${word}”: not in this sentence’s region; ${best} elsewhere`
+      : `“${word}”: ${percent(own.probability)} in this sentence’s region; ${best}`;
   }
 
   #dim() {
@@ -133,22 +206,57 @@ export class Viewer {
     this.#player.glow(null);
     this.#sentences.markWord(null);
     byId("screen").classList.remove("glowing");
+    byId("scale").hidden = true;
     byId("glow").textContent = "";
   }
 
   #press(event) {
     if (byId("result").hidden || event.ctrlKey || event.altKey || event.metaKey) return;
-    const busy = event.target.closest("button, input, summary, a, video");
-    if (event.key === "Escape") {
+    const { target, key } = event;
+    if (target.closest("input:not([type=range]), textarea, select, dialog")) return;
+    const busy = target.closest("button, input, summary, a, video");
+    if (key === "Escape") {
       this.#choose(null);
       this.#dim();
-    } else if (event.key === " " && !busy) {
+    } else if (key === " " && !busy) {
       this.#player.toggle();
-    } else if (event.key === "ArrowDown" && !busy) {
+    } else if (key === "ArrowDown" && !busy) {
       byId("sentences").querySelector("button")?.focus();
+    } else if ((key === "ArrowLeft" || key === "ArrowRight") && !target.closest("input")) {
+      this.#player.step((key === "ArrowLeft" ? -1 : 1) * (event.shiftKey ? 5 : 1));
+    } else if (key === "j" || key === "k") {
+      this.#walk(key === "j" ? 1 : -1);
+    } else if ("aex".includes(key) && this.#chosen !== null) {
+      this.#sentences.act(this.#chosen, key);
     } else {
       return;
     }
     event.preventDefault();
   }
+
+  /* To the next sentence or the one before, and to where it begins. */
+  #walk(step) {
+    const count = this.#captions.length;
+    if (count === 0) return;
+    const first = step > 0 ? -1 : count;
+    const rank = Math.min(count - 1, Math.max(0, (this.#chosen ?? first) + step));
+    this.#video.pause();
+    this.#video.currentTime = this.#captions[rank].start;
+    this.#choose(rank);
+    this.#sentences.focus(rank);
+  }
+}
+
+function renderRejected(said) {
+  const item = document.createElement("li");
+  const text = document.createElement("s");
+  text.textContent = said;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
+  button.textContent = "Undo";
+  button.dataset.said = said;
+  button.setAttribute("aria-label", `Undo: ${said}`);
+  item.append(text, button);
+  return item;
 }

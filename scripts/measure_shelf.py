@@ -1,0 +1,106 @@
+"""How long a library's page takes to show clips, and to answer questions.
+
+    python -m scripts.measure_shelf LIBRARY --clips 200
+
+Needs a browser (`make browser`). Clips of LIBRARY are copied under other identities until there are
+that many; the studio is the real one, and so is the browser.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import click
+from playwright.sync_api import Browser, sync_playwright
+from scripts.make_pictures import serve
+
+from densevidcap.library.store import Entry, Library, Source
+
+QUESTIONS = (
+    *("a man in a car", "a cat", "a dog on the beach", "somebody talking", "a bear in a tree"),
+    *("a bicycle", "a woman cooking", "people", "a cup of coffee", "xylophone"),
+)
+PATIENCE = 120_000
+"""Milliseconds."""
+
+
+def copy_clips(library: Library, folder: Path, count: int) -> None:
+    """Fill a new library in the folder with so many clips."""
+    new, places = Library.make(folder / "many.library"), folder / "clips"
+    places.mkdir()
+    for number, (source, place) in enumerate(islice(cycle(library.list_files()), count)):
+        assert source.identity is not None
+        entry, words = library.read_entry(source.identity), library.read_words(source.identity)
+        assert words is not None
+        identity = hashlib.blake2b(f"{entry.identity} {number}".encode(), digest_size=16)
+        copy = Entry(identity.hexdigest(), entry.recipe, entry.captions, entry.seconds)
+        new.write(copy, words, library.read_lexicon(words.digest))
+        link = places / f"{number:05d}-{Path(place).name}"
+        link.symlink_to(place)
+        new.note(Source(str(link), link.name, "", copy.identity))
+
+
+def measure(browser: Browser, url: str, visit: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 860})
+    began = time.perf_counter()
+    page.goto(url)
+    page.wait_for_selector("#cards li", timeout=PATIENCE)
+    cards = time.perf_counter() - began
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    seen = """() => [...document.querySelectorAll("#cards img")].filter((each) =>
+        each.getBoundingClientRect().top < innerHeight).every((each) => each.naturalWidth > 0)"""
+    while not page.evaluate(seen):
+        page.wait_for_timeout(20)
+    pictures = time.perf_counter() - began
+    click.echo(
+        f"{visit} visit: first paint {paint / 1000:.2f} s, cards {cards:.2f} s,"
+        f" pictures on the screen {pictures:.2f} s"
+    )
+    answers, hits = [], []
+    for question in QUESTIONS:
+        began = time.perf_counter()
+        found = page.evaluate(
+            "q => fetch(`api/find?question=${encodeURIComponent(q)}`).then((a) => a.json())",
+            question,
+        )
+        answers.append((time.perf_counter() - began, found["seconds"]))
+        began = time.perf_counter()
+        page.fill("#question", question)
+        page.press("#question", "Enter")
+        while question not in page.inner_text("#hits-title"):
+            page.wait_for_timeout(5)
+        hits.append(time.perf_counter() - began)
+    click.echo(
+        f"{visit} visit: a question {median(each for each, _ in answers):.3f} s over HTTP"
+        f" (of these {median(each for _, each in answers):.3f} s looking), the slowest"
+        f" {max(each for each, _ in answers):.3f} s; from Enter to its hits {median(hits):.3f} s"
+    )
+    page.close()
+
+
+@click.command()
+@click.argument("library", type=click.Path(path_type=Path, exists=True))
+@click.option("--clips", default=200, show_default=True)
+def main(library: Path, clips: int) -> None:
+    """Measure the page of LIBRARY's clips, repeated until there are so many."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        copy_clips(Library(library), folder, clips)
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        with serve(folder / "many.library") as url:
+            measure(browser, url, "first")
+            measure(browser, url, "second")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""`densevidcap experiment all`: every table of the paper, by its own files, on a few made clips."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.data.made_features import write_table
+from tests.models.drift import DriftStream, install_drift
+from tests.models.small_world import make_lexicon, make_model
+
+from densevidcap.cli import root
+from densevidcap.config import ModelConfig
+from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
+from densevidcap.examples.senses import write_senses
+from densevidcap.model_folder import hash_file
+from densevidcap.models.streams import STREAMS
+from densevidcap.progress import Silent
+from densevidcap.repro import results
+from densevidcap.repro.definition import DEFINITIONS, Experiment, list_experiments, read_claims
+from densevidcap.train.evaluator import EvaluatorStage
+from densevidcap.train.sentences import SentenceStage
+
+CLIPS = (*range(8), *range(24, 30))
+"""The first of them are for training."""
+SMALL = {
+    "frames.most": 3,
+    "eyes.backbone": "lite0",
+    "eyes.size": 96,
+    "eyes.window": 2,
+    "eyes.stride": 1,
+    "words.hidden": 8,
+    "regions.k": 3,
+    "streams.lexicon_size": 20,
+    "captioner.hidden": 16,
+    "captioner.embedding": 8,
+    "decoding.beam": 3,
+    "evaluator.width": 8,
+    "evaluator.hidden": 8,
+    "evaluator.embedding": 8,
+    "training.sentences.min_count": 1,
+    "training.sentences.epochs": 1,
+    "training.evaluator.min_count": 1,
+    "training.evaluator.epochs": 1,
+    "training.category.epochs": 1,
+}
+
+
+def say_more(record: ClipRecord) -> ClipRecord:
+    """With a category and eleven captions more, and some of the held-out clips for testing."""
+    words = record.captions[0].split()
+    others = (" ".join(words[:count]) for count in range(2, len(words)))
+    moved = (text.replace("ball", thing) for text in record.captions for thing in ("toy", "thing"))
+    number = int("".join(letter for letter in record.id if letter.isdigit()))
+    split = "test" if record.split != "train" and number % 2 else record.split
+    captions = (*record.captions, *others, *moved, "a ball", "something moves", "it is small")
+    return replace(record, captions=captions, category=words[1], split=split)
+
+
+class Bench:
+    """A corpus with sound, motion and a test split, and a whole model."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.data, model = folder, folder / "clips.jsonl", folder / "model"
+        records = [
+            say_more(record) for record in read_manifest(write_senses(folder / "clips", CLIPS))
+        ]
+        write_manifest(self.data, records)
+        self.splits = [record.split for record in records]
+        make_model(make_lexicon(records)).save(model / "words", {})
+        config = ModelConfig().override(SMALL | {"decoding.samples": 2})
+        for stage in (
+            SentenceStage(
+                model / "sentences", config, self.data, model / "words", folder / "cache"
+            ),
+            EvaluatorStage(
+                model / "evaluator", config, self.data, model / "words", folder / "cache"
+            ),
+        ):
+            stage.run(Silent())
+
+    def run(self, *arguments: str) -> Result:
+        places = {"data": self.data, "model": self.folder / "model", "cache": self.folder / "cache"}
+        options = [part for name, path in places.items() for part in (f"--{name}", str(path))]
+        options += [f"--set={name}={json.dumps(value)}" for name, value in SMALL.items()]
+        out = ["--out", str(self.folder / "runs")]
+        return CliRunner().invoke(root, ["experiment", *out, *options, *arguments])
+
+    def load(self, name: str) -> results.Result:
+        return results.Result.load(self.folder / "runs" / name / "results.json")
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """With motion that needs no weights in the place of I3D."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DENSEVIDCAP_WEIGHTS", str(tmp_path_factory.mktemp("weights")))
+        install_drift()
+        stream = DriftStream()
+        stream.name = "i3d"  # type: ignore[misc]
+        patch.setitem(STREAMS, "i3d", stream)
+        yield Bench(tmp_path_factory.mktemp("all"))
+
+
+def test_no_table_can_rot(bench: Bench) -> None:
+    docs = bench.folder / "docs"
+    shown = bench.run("all", "--report", str(docs), "--claims")
+    assert shown.exit_code == 0, f"{shown.output}\n{shown.exception!r}"
+    assert "left out grounding: it needs --boxes" in shown.stderr
+    names = [name for name in list_experiments(DEFINITIONS) if name != "grounding"]
+    assert {path.parent.name for path in bench.folder.glob("runs/*/results.json")} == {*names}
+
+    for name in names:
+        result, experiment = bench.load(name), Experiment.read(DEFINITIONS / f"{name}.toml")
+        assert not [note for note in result.notes if note.startswith("Not run")]
+        lines = {line.name: line for line in result.outcome.tables[0].lines}
+        for row in experiment.rows:
+            assert lines[row.name].ours or not row.system, f"{name}: {row.name} has no figure"
+        tested = {claim.name for claim in read_claims(DEFINITIONS) if claim.experiment == name}
+        tested -= {"loss"}
+        assert {finding.claim for finding in result.outcome.findings} == tested, name
+        for measured in (each for one in result.outcome.findings for each in one.measured):
+            assert measured.low <= measured.high
+
+    assert bench.load("table4").clips == bench.splits.count("test") > 0
+    assert bench.load("table3").clips == bench.splits.count("val") + bench.splits.count("validate")
+    page = (docs / "results.md").read_text()
+    header = page.index("| the paper says | where |")
+    assert header < page.index("## Table 1") < page.index("## Table 4")
+    assert page.count("**not run**") == 0
+    assert (docs / "pictures" / "table3-curves.png").is_file()
+
+
+def test_a_run_is_known_by_all_that_made_it(bench: Bench) -> None:
+    """Its id stands for commit, settings, weights and predictions, and is the same again."""
+    if not (bench.folder / "runs" / "table1").is_dir():
+        assert bench.run("table1").exit_code == 0
+    before = bench.load("table1")
+    origin = dict(before.origin)
+    weights = origin["weights of models/bi-s2vt"]
+    assert weights == hash_file(bench.folder / "runs/models/bi-s2vt/weights.safetensors")
+    said = [name for name in origin if name.startswith("predictions validate-bi-s2vt-predicted")]
+    (path,) = (bench.folder / "runs" / "said" / name.removeprefix("predictions ") for name in said)
+    assert origin[said[0]] == hash_file(path)
+    again = bench.run("table1", "--overwrite")
+    assert again.exit_code == 0, again.output
+    assert "epoch" not in again.stderr
+    after = bench.load("table1")
+    # Who commits while this runs gets another id, as it should be.
+    assert dict(after.origin) | {"commit": ""} == origin | {"commit": ""}
+    assert (after.run == before.run) == (after.origin == before.origin)
+    assert len(before.run) == 12
+
+
+def test_another_budget_is_another_folder(bench: Bench) -> None:
+    if not (bench.folder / "runs" / "table1").is_dir():
+        assert bench.run("table1").exit_code == 0
+    mixed = bench.run("table1", "--overwrite", "--set=captioner.hidden=32")
+    assert "holds a run with other data or settings" in str(mixed.exception)
+
+
+def test_a_row_without_its_weights_is_not_run_and_says_why(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DENSEVIDCAP_WEIGHTS", str(tmp_path))
+    folder = tmp_path / "own"
+    folder.mkdir()
+    text = (DEFINITIONS / "table4.toml").read_text()
+    head = text[: text.index("[[rows]]")].replace('split = "test"', 'split = "validate"')
+    (folder / "short.toml").write_text(
+        head + '[[rows]]\nname = "N"\nsystem = "v2t_navigator"\npaper = [1.0, 2.0, 3.0, 4.0]\n'
+        '[[rows]]\nname = "A"\nsystem = "v2t_navigator"\nwithout = ["i3d", "audio_words"]\n'
+    )
+    shown = bench.run("short", "--definitions", str(folder))
+    assert shown.exit_code == 0, f"{shown.output}\n{shown.exception!r}"
+    result = bench.load("short")
+    published, alone = result.outcome.tables[0].lines
+    assert (published.ours, published.paper) == ((), (1.0, 2.0, 3.0, 4.0))
+    assert len(alone.ours) == 4
+    (note,) = (note for note in result.notes if note.startswith("Not run"))
+    assert note.startswith("Not run: N: ")
+
+
+def test_the_yardstick_brings_its_own_words(tmp_path: Path) -> None:
+    """Features of one vector a frame: no model is given, and five captioners are compared."""
+    table, features = write_table(tmp_path, clips=24)
+    data, out = tmp_path / "clips.jsonl", tmp_path / "runs"
+    prepared = ["prepare", "table", str(table), "--features", str(features), "--out", str(data)]
+    assert CliRunner().invoke(root, prepared).exit_code == 0
+    small = {name: SMALL[name] for name in SMALL if not name.startswith(("eyes.", "frames."))}
+    options = [f"--set={name}={json.dumps(value)}" for name, value in small.items()]
+    options += ["--set=lexicon.min_count=2", "--data", str(data), "--out", str(out)]
+    for name, split in (("msvd", "validate"), ("msvd-test", "test")):
+        shown = CliRunner().invoke(root, ["experiment", name, *options])
+        assert shown.exit_code == 0, f"{shown.output}\n{shown.exception!r}"
+        result = results.Result.load(out / name / "results.json")
+        scores, training = result.outcome.tables
+        assert [len(line.ours) for line in scores.lines] == [4] * 5
+        assert [line.name for line in training.lines] == [
+            "mean-pooling",
+            "s2vt",
+            "s2vt-random",
+            "bi-s2vt",
+            "soft-attention",
+        ]
+        assert result.clips == sum(record.split == split for record in read_manifest(data))
+    # What was trained for the first is not trained again for the second.
+    assert "epoch" not in shown.stderr

@@ -1,0 +1,89 @@
+"""How systems pick a sentence, and captioners that read frames in no order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.models.small_captioners import make_captioner, make_streams
+
+from densevidcap.data.lexicon import Lexicon, LexiconEntry
+from densevidcap.data.text import Vocabulary
+from densevidcap.models.decoders import shuffle
+from densevidcap.repro.systems import match_tags, standardise
+
+WORDS = {"dog": "NOUN", "is": "AUX", "run": "VERB", "ball": "NOUN", "red": "ADJ"}
+LEXICON = Lexicon(
+    LexiconEntry(word, 9 - place, 5, pos) for place, (word, pos) in enumerate(WORDS.items())
+)
+SHOWN = np.array([0.5, 0.9, 0.4, 0.3, 0.2], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "count", "match"),
+    [
+        ("a dog is here", 3, 0.5),
+        ("a dog runs", 3, 0.5),
+        ("the dog can run, dog!", 3, 0.9),
+        ("a red ball", 3, 0.3),
+        ("a red ball", 4, 0.5),
+        ("nothing", 3, 0.0),
+    ],
+)
+def test_tags_are_the_content_words_that_a_clip_shows_most(
+    sentence: str, count: int, match: float
+) -> None:
+    assert match_tags(sentence, LEXICON, SHOWN, count) == pytest.approx(match)
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=9))
+def test_standardised_values_keep_their_order(values: list[int]) -> None:
+    found = standardise([float(value) for value in values])
+    assert found.mean() == pytest.approx(0, abs=1e-9)
+    if len(set(values)) > 1:
+        assert found.std() == pytest.approx(1)
+        assert np.array_equal(np.argsort(found, kind="stable"), np.argsort(values, kind="stable"))
+    else:
+        assert not found.any()
+
+
+LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=5)
+
+
+@given(LENGTHS, st.booleans())
+def test_shuffling_keeps_each_rows_frames_and_its_padding(lengths: list[int], anew: bool) -> None:
+    count = torch.tensor(lengths)
+    frames = torch.arange(len(lengths) * 6, dtype=torch.float32).view(len(lengths), 6, 1)
+    shuffled = shuffle(frames, count, anew)
+    for row, length in enumerate(lengths):
+        assert sorted(shuffled[row, :length, 0].tolist()) == frames[row, :length, 0].tolist()
+        assert torch.equal(shuffled[row, length:], frames[row, length:])
+    if not anew:
+        assert torch.equal(shuffled, shuffle(frames, count, anew))
+
+
+def test_frames_are_shuffled_anew_in_training_alone() -> None:
+    torch.manual_seed(0)
+    frames, lengths = torch.arange(80.0).view(4, 20, 1), torch.tensor([20] * 4)
+    first, second = (shuffle(frames, lengths, anew=True) for _ in range(2))
+    assert not torch.equal(first, second)
+    assert not torch.equal(first - frames, (first - frames)[:1].expand(4, -1, -1))
+    assert not torch.equal(shuffle(frames, lengths, anew=False), frames)
+
+
+def test_a_captioner_reads_in_the_order_that_its_config_says() -> None:
+    in_time = make_captioner("s2vt")
+    at_random = make_captioner("s2vt")
+    at_random.config = replace(at_random.config, order="random")
+    streams, words = make_streams([6, 4]), torch.tensor([[Vocabulary.BOS, 5], [Vocabulary.BOS, 6]])
+    told = at_random(streams, words)
+    assert torch.equal(told, at_random(streams, words))
+    assert not torch.allclose(told, in_time(streams, words))
+    mean = make_captioner("mean-pooling")
+    shuffled = make_captioner("mean-pooling")
+    shuffled.config = replace(shuffled.config, order="random")
+    torch.testing.assert_close(shuffled(streams, words), mean(streams, words))
