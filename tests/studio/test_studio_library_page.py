@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,27 @@ def test_what_waits_is_put_in_order_and_stopped(page: Page, tmp_path: Path) -> N
     for n in range(7):
         expect(rows.filter(has_text=f"turn{n}.mp4")).to_contain_class("done", timeout=CAPTIONING)
     expect(page.locator("#cards li", has_text="turn7.mp4")).to_have_count(0)
+
+
+def test_what_is_stopped_after_it_was_sent_is_not_captioned(
+    page: Page, shelf: RunningStudio, tmp_path: Path
+) -> None:
+    lengths = {"regret.mp4": 3.1, "then.mp4": 3.3}
+    clips = [write_clip(tmp_path / name, seconds) for name, seconds in lengths.items()]
+    shelf.process.send_signal(signal.SIGSTOP)  # what comes is in its hands, and not answered yet
+    try:
+        page.set_input_files("#clip-input", clips)
+        row = page.locator("#queue-list li", has_text="regret.mp4")
+        expect(row).to_contain_text("being looked at")
+        row.locator("[data-act=stop]").click()
+        expect(row).to_contain_text("being stopped")
+    finally:
+        shelf.process.send_signal(signal.SIGCONT)
+    expect(row).to_have_count(0)
+    other = page.locator("#queue-list li", has_text="then.mp4")
+    expect(other).to_contain_class("done", timeout=CAPTIONING)
+    expect(row).to_have_count(0)
+    expect(page.locator("#cards li", has_text="regret.mp4")).to_have_count(0)
 
 
 def test_a_clip_that_is_here_already_is_opened(page: Page, folder: Path) -> None:

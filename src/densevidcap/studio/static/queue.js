@@ -103,6 +103,7 @@ export class Queue {
       Object.assign(entry, this.jobs.get(job.id) ?? job);
       if (known) entry.state = "known";
       entry.file = null;
+      if (entry.isUnwanted) await this.#withdraw(entry);
     } catch (error) {
       if (error.name === "AbortError") this.#drop(entry);
       else Object.assign(entry, { state: "refused", message: error.message });
@@ -131,11 +132,16 @@ export class Queue {
   }
 
   async _stop(entry) {
-    if (this.#sending?.entry === entry) this.#sending.stopping.abort();
-    else if (entry.id !== undefined && !ENDED.has(entry.state)) {
+    if (this.#sending?.entry !== entry) await this.#withdraw(entry);
+    else if (entry.share < 1) this.#sending.stopping.abort();
+    else entry.isUnwanted = true; // the server has all of it, and tells its id in a moment
+  }
+
+  async #withdraw(entry) {
+    if (entry.id !== undefined && !ENDED.has(entry.state)) {
       await ask(queueUrl(entry.id), { method: "DELETE" });
-      this.#drop(entry);
-    } else this.#drop(entry);
+    }
+    this.#drop(entry);
   }
 
   async _dismiss(entry) {
@@ -241,7 +247,7 @@ function fillRow(row, entry, place, count) {
   else link.removeAttribute("href");
   const words = {
     unsent: "to be sent",
-    sending: share < 1 ? "being sent" : "being looked at",
+    sending: entry.isUnwanted ? "being stopped" : share < 1 ? "being sent" : "being looked at",
     waiting: ahead === 0 ? "next" : ahead === 1 ? "one clip ahead" : `${ahead} clips ahead`,
     working: STAGES[stage] ?? "in work",
     done: entry.sentence || "done",
@@ -258,7 +264,7 @@ function fillRow(row, entry, place, count) {
   const canMove = (state === "waiting" || state === "unsent") && count > 1;
   show("up", canMove && place > 0);
   show("down", canMove && place < count - 1);
-  show("stop", !ENDED.has(state));
+  show("stop", !ENDED.has(state) && !entry.isUnwanted);
   show("retry", state === "failed" || (state === "refused" && entry.file));
   show("dismiss", ENDED.has(state));
 }
