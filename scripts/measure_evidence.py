@@ -52,7 +52,9 @@ def main(manifest: Path, model: Path | None, cache: Path, threads: int) -> None:
     captioner = DenseCaptioner.load(model)
     config = captioner.override({"selection.k": 1})
     clips = [r for r in read_manifest(manifest) if r.captions and r.split in ("train", *HELD_OUT)]
-    features, _ = cache_features(clips, captioner.words.encoder, cache, Sampling.of(config.frames))
+    features, _ = cache_features(
+        clips, captioner.words.encoder, cache, Sampling.of(config.frames), engine=config.engine
+    )
     held_out = [record.id for record in clips if record.split in HELD_OUT]
     own: dict[float, list[float]] = {level: [] for level in LEVELS}
     best: dict[float, list[float]] = {level: [] for level in LEVELS}

@@ -83,7 +83,9 @@ def main(manifest: Path, model: Path | None, cache: Path, step: int, threads: in
     generator, fcn = captioner.generator, captioner.words
     words = generator.captioner.widths.clip_level.get("clip_words", 1)
     clips = [r for r in read_manifest(manifest) if r.captions and r.split in ("train", *HELD_OUT)]
-    features, _ = cache_features(clips, fcn.encoder, cache, Sampling.of(config.frames))
+    features, _ = cache_features(
+        clips, fcn.encoder, cache, Sampling.of(config.frames), engine=config.engine
+    )
     held_out = [record for record in clips if record.split in HELD_OUT][::step]
     random = np.random.default_rng(0)
     beams, own, shuffled, other_half, beams_half = [], [], [], [], []

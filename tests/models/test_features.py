@@ -13,12 +13,14 @@ import torch
 from tests.limited_disk import limited_files
 from tests.models.small_world import ENCODER, SAMPLING, write_corpus
 
-from densevidcap.config import EyesConfig
+from densevidcap.config import Engine, EyesConfig, WordsConfig
 from densevidcap.data.clip import open_clip
+from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, OutputError
-from densevidcap.models.word_detector import FastEncoder, RegionEncoder
+from densevidcap.models.backbones.dinov2 import LayerScale
+from densevidcap.models.word_detector import FastEncoder, LexicalFCN, RegionEncoder
 from densevidcap.train.feature_cache import (
     DATA,
     INDEX,
@@ -244,11 +246,12 @@ def test_a_caches_name_changes_with_all_it_depends_on(encoder: RegionEncoder) ->
     names = {
         name_cache(encoder, SAMPLING, None),
         name_cache(encoder, SAMPLING, 3),
+        name_cache(encoder, SAMPLING, None, torch.bfloat16),
         name_cache(encoder, Sampling(frames=4), None),
         name_cache(RegionEncoder(ENCODER), SAMPLING, None),
         name_cache(RegionEncoder(EyesConfig("lite0", 96, 1, 1)), SAMPLING, None),
     }
-    assert len(names) == 5
+    assert len(names) == 6
     assert name_cache(encoder, SAMPLING, None) in names
 
 
@@ -267,3 +270,25 @@ def test_a_stages_name_does_not_depend_on_what_comes_after_it() -> None:
     after = [name_cache(encoder, SAMPLING, place) for place in places]
     changed = [one != other for one, other in zip(before, after, strict=True)]
     assert changed == [place is None or place > tuned for place in places]
+
+
+def test_training_sees_what_captioning_sees(records: list[ClipRecord], tmp_path: Path) -> None:
+    """With the numbers of its engine, kept apart from those of another."""
+    torch.manual_seed(0)
+    lexicon = Lexicon([LexiconEntry("dog", 9, 9, "NOUN")])
+    eyes = EyesConfig("dinov2-s14", size=56, window=2, stride=2)
+    model = LexicalFCN(lexicon, eyes, WordsConfig(hidden=8)).eval()
+    for block in model.encoder.backbone.modules():
+        if isinstance(block, LayerScale):
+            torch.nn.init.constant_(block.gamma, 0.5)
+    one = records[0]
+    assert one.source is not None
+    frames = open_clip(one.source).sample(SAMPLING, model.encoder.form)
+    found: list[FloatArray] = []
+    engines: tuple[Engine, ...] = ("float32", "bfloat16")
+    for engine in engines:
+        cache, _ = cache_features([one], model.encoder, tmp_path, SAMPLING, engine=engine)
+        found.append(model.encoder.split(cache.features(one.id))[0])
+        seen = model.read(frames, engine).features
+        np.testing.assert_allclose(found[-1], seen, rtol=2e-3, atol=1e-3)
+    assert not np.array_equal(found[0], found[1])

@@ -128,6 +128,13 @@ def fold_batch_norms(module: nn.Module) -> nn.Module:
     return module
 
 
+def choose_numbers(encoder: RegionEncoder, engine: Engine) -> torch.dtype:
+    """What an engine computes this encoder's products with, where it is."""
+    if engine == "auto" and not encoder.backbone.is_mostly_products:
+        engine = "float32"
+    return resolve_engine(engine, device_of(encoder))
+
+
 BATCH = 4
 """Frames a forward pass. Small on purpose: 16 at a time leave the CPU's cache and take three
 times as long a frame."""
@@ -140,8 +147,8 @@ class FastEncoder:
     an angle whose cosine is .99, and all by .999 on average.
     """
 
-    def __init__(self, encoder: RegionEncoder, numbers: torch.dtype = torch.float32) -> None:
-        self.device, self.numbers = device_of(encoder), numbers
+    def __init__(self, encoder: RegionEncoder, engine: Engine = "float32") -> None:
+        self.device, self.numbers = device_of(encoder), choose_numbers(encoder, engine)
         folded = fold_batch_norms(encoder)
         assert isinstance(folded, RegionEncoder)
         self._encoder = folded
@@ -249,12 +256,9 @@ class LexicalFCN(nn.Module):
 
         Pictures that differ by less than `still` are looked at once (`FramesConfig`).
         """
-        device = device_of(self)
-        if engine == "auto" and not self.encoder.backbone.is_mostly_products:
-            engine = "float32"
-        numbers = resolve_engine(engine, device)
-        if self._fast is None or (self._fast.device, self._fast.numbers) != (device, numbers):
-            self._fast = FastEncoder(self.encoder, numbers)
+        needed = device_of(self), choose_numbers(self.encoder, engine)
+        if self._fast is None or (self._fast.device, self._fast.numbers) != needed:
+            self._fast = FastEncoder(self.encoder, engine)
         are_pictures = isinstance(self.encoder.form, tuple)
         stands_for = find_still(frames.images, still if are_pictures else 0.0)
         looked_at, place = np.unique(stands_for, return_inverse=True)

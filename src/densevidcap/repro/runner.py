@@ -233,7 +233,9 @@ class Runner:
         """Features of those clips that can be read; the others are named."""
         advance = self.progress.count("reading the clips to measure", len(clips))
         sampling, cache = choose_sampling(config), self.paths.cache
-        features, failures = cache_features(clips, words.encoder, cache, sampling, advance=advance)
+        features, failures = cache_features(
+            clips, words.encoder, cache, sampling, advance=advance, engine=config.engine
+        )
         self._tell(failures)
         return features
 

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from densevidcap.config import Engine
 from densevidcap.data.clip import Clip, open_clip
 from densevidcap.data.failures import naming
 from densevidcap.data.feature_files import FeatureClip, is_features
@@ -183,9 +184,16 @@ def describe_origin(source: str | None) -> str | None:
         return None
 
 
-def name_cache(encoder: RegionEncoder, sampling: Sampling, stage: int | None) -> str:
+def name_cache(
+    encoder: RegionEncoder,
+    sampling: Sampling,
+    stage: int | None,
+    numbers: torch.dtype = torch.float32,
+) -> str:
     """A name that changes with anything the features depend on, and with nothing else."""
     digest = hashlib.sha256()
+    if numbers != torch.float32:
+        digest.update(str(numbers).encode())
     # What is 0 belongs to eyes of another kind.
     eyes = {name: value for name, value in asdict(encoder.config).items() if value != 0}
     digest.update(json.dumps([eyes, asdict(sampling), stage]).encode())
@@ -206,16 +214,17 @@ def cache_features(
     stage: int | None = None,
     advance: Callable[[], None] = lambda: None,
     fail_fast: bool = False,
+    engine: Engine = "float32",
 ) -> tuple[FeatureCache, dict[str, str]]:
     """Features of every record that is not in the cache yet, and the clips that failed, with why.
 
     What the encoder observes, or with `stage` the cells that go into that stage of the
-    backbone. One thread decodes the next clip while the encoder works on this one. With
-    `fail_fast` the first failure is raised instead.
+    backbone, always in float32. One thread decodes the next clip while the encoder works on
+    this one. With `fail_fast` the first failure is raised instead.
     """
     records = list(records)
-    cache = FeatureCache(folder / name_cache(encoder, sampling, stage))
-    fast = FastEncoder(encoder)
+    fast = FastEncoder(encoder, engine if stage is None else "float32")
+    cache = FeatureCache(folder / name_cache(encoder, sampling, stage, fast.numbers))
     failures: dict[str, str] = {}
 
     def read(record: ClipRecord) -> Frames:

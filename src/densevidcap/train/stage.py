@@ -54,7 +54,8 @@ SETTINGS = "settings.json"
 CLIPS = "clips.json"
 """The clips that a run began with."""
 WITHOUT_EFFECT = ("about", "device", "engine", "still", "checkpoint_seconds")
-"""Settings that a run may change when it goes on: its weights do not depend on them."""
+"""Settings that a run may change when it goes on: its weights depend on them in the last digits,
+or not at all."""
 
 
 class Stage(Protocol):
@@ -175,7 +176,14 @@ class TrainingStage(ABC):
         advance = progress.count("reading clips", len(self.clips))
         sampling = choose_sampling(self.config)
         features, failures = cache_features(
-            self.clips, encoder, self.cache, sampling, cut, advance, self._fail_fast
+            self.clips,
+            encoder,
+            self.cache,
+            sampling,
+            cut,
+            advance,
+            self._fail_fast,
+            self.config.engine,
         )
         readable = [record.id for record in self.clips if record.id in features]
         if not readable:
