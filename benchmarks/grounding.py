@@ -156,10 +156,7 @@ def pool(
     with pooled.filling():
         for clip in clips:
             x = encoder.backbone.from_cells(torch.from_numpy(cells.features(clip)))
-            regions, frame = encoder.finish(x, end), encoder.backbone.frame_vector(x)
-            if frame is not None:
-                regions = torch.cat([regions, frame.unsqueeze(1)], dim=1)
-            pooled.append(clip, cells.times(clip), regions.numpy())
+            pooled.append(clip, cells.times(clip), encoder.observe(x, end)[0].numpy())
     return pooled
 
 

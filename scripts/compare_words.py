@@ -74,7 +74,7 @@ def describe_regions(task: WordTask) -> dict[str, float]:
     frequent = slice(0, task.options.frequent)
     with torch.inference_mode():
         for clip in task.held_out:
-            regions = task.regions(gather(task.cache, [task.cache.rows(clip)])[0])
+            regions = task.split(gather(task.cache, [task.cache.rows(clip)])[0])[0]
             features.append(regions.numpy())
             words = torch.sigmoid(task.model.head(regions))[..., frequent]
             # How far the strongest of a frame's regions stands above their mean.

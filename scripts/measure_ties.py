@@ -56,16 +56,8 @@ def view_frames(
     seen: FrameGrid, sequences: list[RegionSequence], frames: IndexArray, words: int
 ) -> ClipView:
     """The clip as if only these frames of it were known."""
-    vectors = seen.frame_vectors
-    part = FrameGrid(
-        seen.grid,
-        seen.times[frames],
-        seen.probabilities[frames],
-        seen.features[frames],
-        None if vectors is None else vectors[frames],
-    )
     shortened = [sequence.select(frames.tolist()) for sequence in sequences]
-    return view_clip(part, shortened, words)
+    return view_clip(seen.select(frames.tolist()), shortened, words)
 
 
 @click.command()

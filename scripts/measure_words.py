@@ -37,7 +37,7 @@ def main(folder: Path, manifest: Path, split: str) -> None:
     for record in track(records, "Reading clips", console=Console(stderr=True)):
         seen = model.read(open_clip(str(record.source)).sample(size=size))
         words = seen.probabilities
-        scores["noisy-OR"].append(score_clip(words))
+        scores["noisy-OR"].append(score_clip(seen))
         scores["mean region"].append(words.mean(axis=(0, 1)))
         scores["best region"].append(words.max(axis=(0, 1)))
         frequent = words[:, :, :FREQUENT]

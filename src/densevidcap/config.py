@@ -176,9 +176,12 @@ class WordsConfig:
     heart."""
     dropout: float = 0.7
     """Share of the shared layer (of the features, where there is none) left out of a step."""
+    whole: int = 0
+    """So many of the most frequent words are looked for in whole frames too, by a branch of their
+    own: where a word is, its regions tell; whether a clip shows it, both. 0 is the paper's."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "hidden", "shaping")
+        _at_least(self, 0, "hidden", "shaping", "whole")
         _share(self, "dropout", below_one=True)
 
 

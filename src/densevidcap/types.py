@@ -177,6 +177,8 @@ class FrameGrid:
     """(T, D): one for each whole frame, where the eyes have such."""
     patches: FloatArray | None = None
     """(T, rows, columns, D): what regions are made of, where it was kept."""
+    frame_words: FloatArray | None = None
+    """(T, V): P(word | whole frame) of the V most frequent words, where these are looked for."""
     source_frames: SourceFrameArray | None = None
     """(T,) where the frames stand in the clip; None of features that were kept without."""
 

@@ -114,6 +114,17 @@ def test_a_saved_model_gives_the_same_probabilities(
     np.testing.assert_array_equal(after.features, before.features)
 
 
+def test_words_of_whole_frames_are_saved_along(frames: Frames, tmp_path: Path) -> None:
+    model = make_model(WORDS, WordsConfig(hidden=8, whole=1))
+    model.save(tmp_path, {"licence": "Apache-2.0"})
+    seen, again = model.read(frames), LexicalFCN.load(tmp_path).read(frames)
+    assert seen.frame_words is not None
+    assert again.frame_words is not None
+    assert seen.frame_words.shape == (len(frames), 1)
+    np.testing.assert_array_equal(again.frame_words, seen.frame_words)
+    np.testing.assert_array_equal(seen.select([1]).frame_words, seen.frame_words[[1]])
+
+
 def edit_card(folder: Path, **changes: object) -> None:
     card = json.loads((folder / CARD).read_text())
     (folder / CARD).write_text(json.dumps(card | changes))

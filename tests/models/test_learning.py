@@ -11,7 +11,7 @@ import torch
 from tests.models.small_world import SAMPLING, make_model, read_corpus, write_corpus
 from torch.nn import functional as F
 
-from densevidcap.config import OptimisationConfig, WordTrainingConfig
+from densevidcap.config import OptimisationConfig, WordsConfig, WordTrainingConfig
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.detection import average_precision
@@ -77,6 +77,42 @@ def test_loss_is_a_mean_over_clips_of_sums_over_words(corpus: Corpus, bag: str) 
     torch.testing.assert_close(loss, torch.stack(expected).mean(), rtol=1e-4, atol=0)
 
 
+def test_a_branch_for_whole_frames_learns_beside_the_regions(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    records, known, cache = corpus
+    options = WordTrainingConfig(batch=8, frames_per_clip=2)
+    told = 5
+    model = make_model(known.lexicon, WordsConfig(hidden=32, whole=told))
+    task, plain = WordTask(model, cache, records, [], options), make_task(corpus, options, 0)
+    model.head.load_state_dict(plain.model.head.state_dict())
+    batch = next(task.batches(0))
+    assert model.branch is not None
+    logits = model.branch(batch.features.mean(dim=1)).double()
+    expected = F.binary_cross_entropy_with_logits(
+        logits, batch.labels[batch.owners, :told].double(), reduction="none"
+    )
+    beside = task.loss(batch) - plain.loss(batch)
+    torch.testing.assert_close(beside.double(), expected.sum(dim=1).mean(), rtol=1e-3, atol=1e-3)
+    for each in (task, plain):
+        each.loss(batch).backward()  # type: ignore[no-untyped-call]
+    for ours, theirs in zip(model.head.parameters(), plain.model.head.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)
+
+    def rank() -> float:
+        scores = task.score(task.clips)[0]
+        return float(np.nanmean(average_precision(scores, task.labels)[:told]))
+
+    chance = rank()
+    with torch.no_grad():  # regions that know nothing
+        model.head.words.weight.zero_()
+    rates = OptimisationConfig(epochs=20, learning_rate=5e-3)
+    TrainingLoop(task, rates, tmp_path).train()
+    with torch.no_grad():
+        model.head.words.weight.zero_()
+    assert rank() > chance + 0.2
+
+
 @pytest.mark.parametrize(("paradigm", "gain"), [("mimll", 0.3), ("mll", 0.3), ("mil", 0.02)])
 def test_each_paradigm_learns_its_clips(
     corpus: Corpus, paradigm: Literal["mimll", "mll", "mil"], gain: float, tmp_path: Path
@@ -122,7 +158,7 @@ def test_tuned_stages_learn_and_the_others_stay(corpus: Corpus, tmp_path: Path) 
     clip = records[0].id
     features, _ = gather(cache, [cache.rows(clip)])
     with torch.inference_mode():
-        regions = task.regions(features).numpy()
+        regions = task.split(features)[0].numpy()
     np.testing.assert_allclose(regions, region_cache.features(clip), rtol=0.02, atol=0.02)
 
     history = TrainingLoop(task, OptimisationConfig(epochs=1), tmp_path / "run").train()

@@ -118,7 +118,7 @@ def test_it_learns_words_and_its_last_blocks_with_them(
     options = WordTrainingConfig(epochs=2, tuned=tuned, tuned_rate=1.0, batch=4)
     task = WordTask(model, cache, records[1:], records[:1], options)
     with torch.inference_mode():
-        regions = task.regions(gather(cache, [cache.rows(records[0].id)])[0])
+        regions = task.split(gather(cache, [cache.rows(records[0].id)])[0])[0]
     frames = open_clip(str(records[0].source)).sample(SAMPLING, model.encoder.size)
     np.testing.assert_allclose(regions, model.read(frames).features, rtol=0.02, atol=0.02)
 

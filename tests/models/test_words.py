@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,13 @@ from hypothesis import strategies as st
 
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.errors import ModelError
-from densevidcap.models.shown_words import find_word, rank_words, score_clip, show_word
+from densevidcap.models.shown_words import (
+    find_word,
+    rank_words,
+    score_clip,
+    score_frames,
+    show_word,
+)
 from densevidcap.types import FrameGrid, Grid
 
 GRID = Grid(10, 10, window=4, stride=2)
@@ -31,12 +39,29 @@ def clips(draw: st.DrawFn) -> FrameGrid:
 def test_a_clips_score_is_the_mean_noisy_or_of_its_frames(seen: FrameGrid) -> None:
     exact = seen.probabilities.astype(np.float64)
     expected = (1 - (1 - exact).prod(axis=1)).mean(axis=0)
-    np.testing.assert_allclose(score_clip(seen.probabilities), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(score_frames(seen.probabilities), expected, rtol=1e-4, atol=1e-6)
+
+
+@given(clips(), st.integers(0, len(TAGS)))
+def test_whole_frames_have_half_a_say_in_the_words_that_they_tell(
+    seen: FrameGrid, told: int
+) -> None:
+    rng = np.random.default_rng(told)
+    whole = rng.random((len(seen.times), told), dtype=np.float32)
+    regions, frames = score_clip(seen).astype(np.float64), whole.mean(axis=0)
+    score = score_clip(replace(seen, frame_words=whole))
+    np.testing.assert_array_equal(score[told:], regions[told:].astype(np.float32))
+    known = regions[:told].clip(1e-7, 1 - 1e-7)
+    odds = known / (1 - known) * frames / (1 - frames)
+    np.testing.assert_allclose(score[:told], np.sqrt(odds) / (1 + np.sqrt(odds)), rtol=1e-3)
+    for index in range(len(TAGS)):
+        some = score_clip(replace(seen, frame_words=whole), slice(index, index + 1))
+        np.testing.assert_allclose(some, score[index : index + 1], rtol=1e-5)
 
 
 def test_certain_and_impossible_regions_are_no_trouble() -> None:
     probabilities = np.array([[[1.0, 0.0], [0.5, 0.0]]], dtype=np.float32)
-    assert score_clip(probabilities).tolist() == [1.0, 0.0]
+    assert score_frames(probabilities).tolist() == [1.0, 0.0]
 
 
 @given(clips())

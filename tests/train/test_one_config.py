@@ -75,6 +75,7 @@ BUILT: dict[str, Any] = {
     "eyes.window": 1,
     "eyes.stride": 1,
     "words.hidden": 16,
+    "words.whole": 9,
     "streams.frame_level": ("regions", "frames"),
     "streams.clip_level": ("words", "category"),
     "streams.lexicon_size": 7,
@@ -180,7 +181,10 @@ class Recorder(CaptionGenerator):
 @cache
 def load(model: Path) -> DenseCaptioner:
     whole = DenseCaptioner.load(model)
-    whole.generator = Recorder.load(model / "sentences")
+    recorder = Recorder.load(model / "sentences")
+    assert isinstance(recorder, Recorder)
+    recorder.proposed = []
+    whole.generator = recorder
     # Surer than ten clips can make it, so that what depends on confidence has something to do.
     whole.trust = replace(whole.trust, weights={"agreement": 4.0}, offset=-2.0)
     return whole
@@ -236,6 +240,8 @@ def test_networks_are_built_as_the_config_says(model: Path) -> None:
     grid = whole.analyse(open_clip(str(record.source))).segments[0].grid
     assert (grid.rows, grid.columns, grid.window, grid.stride) == (3, 3, 1, 1)
     assert whole.words.head.shared.out_features == 16
+    assert whole.words.branch is not None
+    assert len(whole.words.branch.words.bias) == 9
     captioner, evaluator = whole.generator.captioner, whole.evaluator
     assert captioner.config == CONFIG.captioner
     assert tuple(captioner.widths.frame_level) == ("regions", "frames")

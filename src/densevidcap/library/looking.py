@@ -35,7 +35,7 @@ def gather_words(
     best = seen.probabilities.argmax(axis=1)
     peaks = trust.region.apply(np.take_along_axis(seen.probabilities, best[:, None], 1)[:, 0])
     frames, words = np.nonzero(peaks >= SEEN)
-    clip = score_clip(seen.probabilities)
+    clip = score_clip(seen)
     places = [
         (word, frame)
         for rank, word in enumerate(_choose_boxed(model.lexicon, trust.clip.apply(clip)))

@@ -39,9 +39,29 @@ def noisy_or_frames(probabilities: FloatArray) -> FloatArray:
     return np.asarray(noisy_or(torch.from_numpy(probabilities).logit()).numpy())
 
 
-def score_clip(probabilities: FloatArray) -> FloatArray:
-    """P(the clip shows a word), the mean over its frames: (T, R, W) to (W,)."""
-    return np.asarray(noisy_or_frames(probabilities).mean(axis=0))
+def score_clip(seen: FrameGrid, words: slice = slice(None)) -> FloatArray:
+    """P(the clip shows a word) (W,), of all words or of some."""
+    whole = None if seen.frame_words is None else seen.frame_words[:, words]
+    return score_frames(seen.probabilities[:, :, words], whole)
+
+
+def score_frames(probabilities: FloatArray, whole: FloatArray | None = None) -> FloatArray:
+    """The mean over frames of what their regions tell of words: (T, R, W) to (W,).
+
+    Of the first V words, of which whole frames tell too (T, V), it is half way between both in
+    log-odds.
+    """
+    shown = np.asarray(noisy_or_frames(probabilities).mean(axis=0))
+    if whole is None:
+        return shown
+    count = whole.shape[1]
+    both = _log_odds(shown[:count]) + _log_odds(whole.mean(axis=0))
+    return np.concatenate([1 / (1 + np.exp(-both / 2)), shown[count:]])
+
+
+def _log_odds(probabilities: FloatArray) -> FloatArray:
+    kept = probabilities.clip(1e-7, 1 - 1e-7)
+    return np.asarray(np.log(kept) - np.log1p(-kept))
 
 
 def show_word(seen: FrameGrid, lexicon: Lexicon, index: int) -> ShownWord:
@@ -52,7 +72,7 @@ def show_word(seen: FrameGrid, lexicon: Lexicon, index: int) -> ShownWord:
     return ShownWord(
         word=entry.word,
         pos=entry.pos,
-        probability=float(score_clip(responses[:, :, None])[0]),
+        probability=float(score_clip(seen, slice(index, index + 1))[0]),
         peak=float(responses[strongest, region]),
         index=strongest,
         region=region,
@@ -66,7 +86,7 @@ def rank_words(
     seen: FrameGrid, lexicon: Lexicon, top: int, all_words: bool = False
 ) -> list[ShownWord]:
     """The clip's most probable words, most probable first; content words unless `all_words`."""
-    order = np.argsort(-score_clip(seen.probabilities), kind="stable")
+    order = np.argsort(-score_clip(seen), kind="stable")
     kept = [index for index in order if all_words or lexicon.entries[index].pos in CONTENT]
     return [show_word(seen, lexicon, int(index)) for index in kept[:top]]
 

@@ -45,7 +45,7 @@ def view_clip(
         seen.features,
         np.array([sequence.regions for sequence in sequences]),
         pool_words(sequences, seen)[:, :words],
-        score_clip(seen.probabilities[:, :, :words]),
+        score_clip(seen, slice(words)),
         frame_vectors=seen.frame_vectors,
         extracted=extracted or {},
     )

@@ -78,18 +78,15 @@ class RegionEncoder(nn.Module):
         return self.config.size, self.config.size
 
     def forward(self, frames: Tensor) -> Tensor:
-        return self.finish(frames, stage=0)
+        return self.split(self.observe(frames)[0])[0]
 
-    def finish(self, x: Tensor, stage: int) -> Tensor:
-        """Regions (B, R, D) from what goes into that stage of the backbone."""
-        return self.backbone.pool(
-            self.backbone.read_map(self.backbone.finish(x, stage)), self.config
-        )
-
-    def observe(self, frames: Tensor) -> tuple[Tensor, Tensor]:
+    def observe(self, x: Tensor, stage: int = 0) -> tuple[Tensor, Tensor]:
         """Regions (B, R, D), followed by the whole frame's vector where the backbone has one; and
-        the patches (B, rows, columns, D) that they are made of."""
-        x = self.backbone.finish(frames, 0)
+        the patches (B, rows, columns, D) that they are made of.
+
+        From frames, or from what goes into that stage of the backbone.
+        """
+        x = self.backbone.finish(x, stage)
         patches, frame = self.backbone.read_map(x), self.backbone.frame_vector(x)
         observed = self.backbone.pool(patches, self.config)
         if frame is not None:
@@ -208,6 +205,19 @@ class WordHead(nn.Module):
         return torch.cat([frequent, rare], dim=-1)
 
     @torch.no_grad()
+    def keep(self, known: WordHead, words: Sequence[str], known_words: Sequence[str]) -> None:
+        """Take over the other's shared layer, and its weights of the words that both have."""
+        ours, theirs = self.state_dict(), known.state_dict()
+        here, there = match_words(
+            words[: len(self.words.bias)], known_words[: len(known.words.bias)]
+        )
+        for name, tensor in ours.items():
+            if name.startswith("words."):
+                tensor[here] = theirs[name][there]
+            else:
+                tensor.copy_(theirs[name])
+
+    @torch.no_grad()
     def start_from_priors(self, priors: Tensor, instances: float) -> None:
         """Begin where a bag of that many instances has each word's prior (W,) as its probability.
 
@@ -228,6 +238,10 @@ class LexicalFCN(nn.Module):
         self.lexicon = lexicon
         self.encoder = RegionEncoder(eyes)
         self.head = WordHead(self.encoder.channels, len(lexicon), words)
+        self.branch: WordHead | None = None
+        if words.whole:
+            width = self.encoder.channels + self.encoder.frame_channels
+            self.branch = WordHead(width, min(words.whole, len(lexicon)), words)
         self._fast: FastEncoder | None = None
 
     @torch.no_grad()
@@ -238,13 +252,9 @@ class LexicalFCN(nn.Module):
                 f"words can be kept only by a head of the same size: hidden is "
                 f"{self.head.config.hidden}, that of the known words {known.head.config.hidden}"
             )
-        here, there = match_words(self.lexicon.words, known.lexicon.words)
-        ours, theirs = self.head.state_dict(), known.head.state_dict()
-        for name, tensor in ours.items():
-            if name.startswith("words."):
-                tensor[here] = theirs[name][there]
-            else:
-                tensor.copy_(theirs[name])
+        self.head.keep(known.head, self.lexicon.words, known.lexicon.words)
+        if self.branch is not None and known.branch is not None:
+            self.branch.keep(known.branch, self.lexicon.words, known.lexicon.words)
 
     def forward(self, frames: Tensor) -> Tensor:
         """(B, 3, H, W) with values 0 to 255 to word logits (B, R, W)."""
@@ -274,9 +284,15 @@ class LexicalFCN(nn.Module):
     ) -> FrameGrid:
         """The same from what the encoder observed before."""
         regions, frames = self.encoder.split(observed)
-        probabilities = self.find_words(regions)
         return FrameGrid(
-            self.encoder.grid, times, probabilities, regions, frames, patches, source_frames
+            self.encoder.grid,
+            times,
+            self.find_words(regions),
+            regions,
+            frames,
+            patches,
+            self._find_frame_words(regions, frames),
+            source_frames,
         )
 
     @torch.inference_mode()
@@ -285,6 +301,25 @@ class LexicalFCN(nn.Module):
         self.head.eval()
         logits = self.head(torch.from_numpy(features).to(device_of(self)), words)
         return np.asarray(torch.sigmoid(logits).cpu().numpy())
+
+    @torch.inference_mode()
+    def _find_frame_words(
+        self, regions: FloatArray, frames: FloatArray | None
+    ) -> FloatArray | None:
+        """P(word | whole frame) (T, V), where the model looks at whole frames."""
+        if self.branch is None:
+            return None
+        self.branch.eval()
+        vectors = None if frames is None else torch.from_numpy(frames).to(device_of(self))
+        logits = self.look_at_frames(torch.from_numpy(regions).to(device_of(self)), vectors)
+        return np.asarray(torch.sigmoid(logits).cpu().numpy())
+
+    def look_at_frames(self, regions: Tensor, frames: Tensor | None) -> Tensor:
+        """Logits (T, V) of words in whole frames, from regions (T, R, D) and frames' vectors."""
+        assert self.branch is not None
+        mean = regions.mean(dim=1)
+        logits: Tensor = self.branch(mean if frames is None else torch.cat([mean, frames], dim=-1))
+        return logits
 
     def map_words(self, seen: FrameGrid, words: Sequence[int], window: int) -> WordMaps:
         """Maps of these words, indices in the lexicon, at the resolution of the patches.

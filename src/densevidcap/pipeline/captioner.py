@@ -310,7 +310,7 @@ class DenseCaptioner:
         sequences = generate_sequences(seen, config.regions)
         view = view_clip(seen, sequences, self._inputs, extracted)
         lexicon = self.words.lexicon
-        shown = self._show(score_clip(seen.probabilities), pool_words(sequences, seen))
+        shown = self._show(score_clip(seen), pool_words(sequences, seen))
         candidates = self.find_candidates(view, config, begin, shown)
         said = _list_said(candidates, lexicon)
         kept = list(range(len(lexicon))) if keep_lexicon else said

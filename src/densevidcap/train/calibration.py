@@ -104,7 +104,7 @@ def calibrate_words(
             continue
         finally:
             advance()
-        values = score_clip(seen.probabilities), seen.probabilities.max(axis=(0, 1))
+        values = score_clip(seen), seen.probabilities.max(axis=(0, 1))
         named = lexicon.label(record.captions)
         mean, spread = gauge(seen.features)
         known.append(

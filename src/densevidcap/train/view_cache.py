@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +237,8 @@ def _name(
 ) -> str:
     """After all that decides what is computed: features, words, clips, captions and settings."""
     digest = hashlib.sha256(cache.folder.name.encode())
-    for name, tensor in model.head.state_dict().items():
+    heads = [model.head] if model.branch is None else [model.head, model.branch]
+    for name, tensor in chain.from_iterable(head.state_dict().items() for head in heads):
         digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
     clips = [[record.id, record.captions, record.split] for record in records]
     digest.update(json.dumps([clips, settings], sort_keys=True).encode())

@@ -22,7 +22,7 @@ from densevidcap.model_folder import WEIGHTS, hash_file
 from densevidcap.models.backbones.weights import load_imagenet, load_weights, read_weights
 from densevidcap.models.device import device_of
 from densevidcap.models.losses import mil_loss, mimll_loss, mll_loss
-from densevidcap.models.shown_words import score_clip
+from densevidcap.models.shown_words import score_frames
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.progress import Progress
 from densevidcap.train.feature_cache import FeatureCache, gather
@@ -77,6 +77,9 @@ class WordTask:
             instances *= frames
         priors = torch.from_numpy(self.targets.mean(axis=0))
         self.model.head.start_from_priors(priors.float(), instances)
+        if self.model.branch is not None:
+            known = len(self.model.branch.words.bias)
+            self.model.branch.start_from_priors(priors[:known].float(), 1)
 
     def steps_per_epoch(self) -> int:
         return -(-len(self.clips) // self.options.batch)
@@ -96,30 +99,48 @@ class WordTask:
         drawn = random.choice(rows, self.options.frames_per_clip, replace=False)
         return [int(row) for row in np.sort(drawn)]
 
-    def regions(self, cached: Tensor) -> Tensor:
-        """Region features (N, R, D) from what the cache holds."""
-        if not self.options.tuned:
-            return self.model.encoder.split(cached)[0]
+    def split(self, cached: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Regions (N, R, D) and frames' vectors (N, D) from what the cache holds."""
+        encoder = self.model.encoder
+        return encoder.split(self._observe(cached) if self.options.tuned else cached)
+
+    def _observe(self, cached: Tensor) -> Tensor:
         backbone = self.model.encoder.backbone
         x = backbone.from_cells(cached)
         if self.model.training and torch.rand((), device="cpu") < 0.5:
             x = backbone.mirror(x)  # its words stay the same
-        return self.model.encoder.finish(x, self.first_tuned)
+        return self.model.encoder.observe(x, self.first_tuned)[0]
 
     def loss(self, batch: Batch) -> Tensor:
-        """Eq. 1: summed over words, averaged over clips, however many frames each has."""
-        features, owners, labels = self.regions(batch.features), batch.owners, batch.labels
-        shares = 1 / torch.bincount(owners).float()[owners]
+        """Eq. 1: summed over words, averaged over clips, however many frames each has.
+
+        A branch for whole frames learns beside it, and shapes nothing that the regions share.
+        """
+        regions, frames = self.split(batch.features)
+        loss = self._loss_of_regions(regions, batch)
+        if self.model.branch is None:
+            return loss
+        frames = None if frames is None else frames.detach()
+        logits = self.model.look_at_frames(regions.detach(), frames).float()
+        losses = mll_loss(logits, batch.labels[batch.owners, : logits.shape[1]])
+        return loss + self._average(losses, batch)
+
+    def _loss_of_regions(self, regions: Tensor, batch: Batch) -> Tensor:
+        owners, labels = batch.owners, batch.labels
         if self.options.paradigm == "mll":
-            losses = mll_loss(self.model.head(features.mean(dim=1)).float(), labels[owners])
-            return (losses.sum(dim=1) * shares).sum() / len(labels)
+            whole = self.model.head(regions.mean(dim=1)).float()
+            return self._average(mll_loss(whole, labels[owners]), batch)
         loss = mil_loss if self.options.paradigm == "mil" else mimll_loss
-        logits = self.model.head(features).float()
+        logits = self.model.head(regions).float()
         if self.options.bag == "clip":
             return loss(logits, owners, labels).sum(dim=1).mean()
         frames = torch.arange(len(owners), device=owners.device)
-        losses = loss(logits, frames, labels[owners])
-        return (losses.sum(dim=1) * shares).sum() / len(labels)
+        return self._average(loss(logits, frames, labels[owners]), batch)
+
+    def _average(self, losses: Tensor, batch: Batch) -> Tensor:
+        """Over clips, of losses (N, W) of their frames."""
+        shares = 1 / torch.bincount(batch.owners).float()[batch.owners]
+        return (losses.sum(dim=1) * shares).sum() / len(batch.labels)
 
     def divide(self, batch: Batch, rank: int, size: int) -> tuple[Batch, float]:
         """Every `size`-th clip; all of them, if there are fewer than processes."""
@@ -147,14 +168,17 @@ class WordTask:
         shown, most = [], []
         for clip in clips:
             features, _ = gather(self.cache, [self.cache.rows(clip)])
-            regions = self.regions(features.to(device_of(self.model)))
+            regions, frames = self.split(features.to(device_of(self.model)))
             probabilities = torch.sigmoid(self.model.head(regions)).cpu().numpy()
-            if self.options.paradigm == "mll":
-                whole = regions.mean(dim=1, keepdim=True)
-                shown.append(score_clip(torch.sigmoid(self.model.head(whole)).cpu().numpy()))
-            else:
-                shown.append(score_clip(probabilities))
             most.append(probabilities.max(axis=(0, 1)))
+            if self.options.paradigm == "mll":
+                mean = regions.mean(dim=1, keepdim=True)
+                probabilities = torch.sigmoid(self.model.head(mean)).cpu().numpy()
+            whole = None
+            if self.model.branch is not None:
+                logits = self.model.look_at_frames(regions, frames)
+                whole = torch.sigmoid(logits).cpu().numpy()
+            shown.append(score_frames(probabilities, whole))
         return np.stack(shown), np.stack(most)
 
     def validate(self) -> dict[str, float]:
