@@ -45,6 +45,8 @@ def make_words(
         boxes=np.array([box for _, box, _ in boxed], np.uint8).reshape(-1, 4),
         boxed_frames=np.array([f for _, _, f in boxed], np.uint16),
         look=np.zeros(3, np.float16),
+        moments=np.zeros(0, np.uint16),
+        vectors=np.zeros((0, len(GRID), 3), np.int8),
     )
 
 
