@@ -2,32 +2,41 @@
 
 Sentences are in a full-text index (FTS5, English stems). Words that regions show are planes: for
 each word a byte a segment, how probable it is there, so that a question reads only its own words.
-Only clips that are new or changed are read.
+How segments and their regions look lies in files beside it, which are mapped into memory. Only
+clips that are new or changed are read.
 """
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from densevidcap.errors import CorpusError, DenseVidCapWarning
-from densevidcap.library.shown import WordList, from_byte, to_byte
-from densevidcap.library.store import INDEX, Library
+from densevidcap.library.shown import Int8Array, ShownWords, WordList, from_byte, to_byte, to_rows
+from densevidcap.library.store import INDEX, VECTORS, Library
+from densevidcap.library.vectors import VectorFile
 from densevidcap.types import DenseCaptions, FloatArray, UInt8Array
 
-VERSION = 2
+VERSION = 3
 BLOCK = 1024
 """Segments of one row of a plane."""
 TOGETHER = 256
 """Clips that are taken in at once: their planes are written once, and a kill costs them alone."""
+
+SEGMENTS, REGIONS = "segments", "regions"
+"""Kinds of rows: how a whole segment looks, and how each region at its moments does."""
+SLACK = 4096
+"""Rows of clips that are gone, beside as many as there are, until their file is written anew."""
 
 _SCHEMA = """
 CREATE TABLE clips (
@@ -44,6 +53,12 @@ CREATE UNIQUE INDEX planes_of_word ON planes (word, block);
 CREATE INDEX planes_of_block ON planes (block);
 CREATE TABLE sentences (id INTEGER PRIMARY KEY, segment INTEGER, text TEXT, meaning BLOB);
 CREATE INDEX sentences_of_segment ON sentences (segment);
+CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY, kind TEXT, digest TEXT, width INTEGER, file TEXT, count INTEGER,
+    UNIQUE (kind, digest, width)
+);
+CREATE TABLE vectors (space INTEGER, segment INTEGER, first INTEGER, count INTEGER);
+CREATE INDEX vectors_of_segment ON vectors (segment);
 """
 
 Embed = Callable[[Sequence[str]], FloatArray]
@@ -80,11 +95,42 @@ class Card:
     """Seconds since 1970 when it was captioned."""
 
 
+@dataclass(frozen=True)
+class Rows:
+    """How the segments, or the regions, look that the same eyes saw."""
+
+    vectors: Int8Array
+    """(N, D) directions, mapped."""
+    segments: Ids
+    """(N,): whose they are; 0 of those that are gone."""
+    places: Ids
+    """(N,): the how-manieth of its segment each is."""
+
+
+@dataclass
+class _New:
+    """What is taken in together, by segment."""
+
+    words: dict[int, tuple[Ids, UInt8Array]] = field(default_factory=dict)
+    """Their numbers, and how probable they are."""
+    rows: dict[tuple[str, str, int], list[tuple[int, Int8Array]]] = field(default_factory=dict)
+    """By kind, digest and width."""
+
+    def add_rows(self, segment: int, digest: str, seen: ShownWords) -> None:
+        width = len(seen.look)
+        regions = seen.vectors.reshape(-1, width)
+        for kind, rows in ((SEGMENTS, to_rows(seen.look[None])), (REGIONS, regions)):
+            if len(rows):
+                self.rows.setdefault((kind, digest, width), []).append((segment, rows))
+
+
 class Index:
     """Numbers of segments begin at 1 and are not those of the clips' own."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
+        """Vectors lie in the folder."""
         self._db = connection
+        self._folder = folder
         self._stemmer = _Stemmer()
 
     def update(
@@ -95,39 +141,63 @@ class Index:
         now = {each: _stamp(library, each) for each in library.identities()}
         gone = [each for each, stamp in known.items() if now.get(each) != stamp]
         new = [each for each, stamp in now.items() if known.get(each) != stamp]
-        with self._db:
+        with self._writing():
             for identity in gone:
-                self._remove(identity)
+                self._remove(identity, now.get(identity, ""))
         lexica: dict[str, _Numbered] = {}
         for start in range(0, len(new), TOGETHER):
-            with self._db:
-                shown: dict[int, tuple[Ids, UInt8Array]] = {}
+            with self._writing():
+                found = _New()
                 for identity in new[start : start + TOGETHER]:
                     try:
-                        shown |= self._add(library, identity, now[identity], lexica)
+                        self._add(library, identity, now[identity], lexica, found)
                     except CorpusError as error:
                         # One that is damaged must not be in the way of the others.
                         warnings.warn(f"not searched: {error}", DenseVidCapWarning, stacklevel=2)
                     advance()
-                self._write_planes(shown)
+                self._write_planes(found.words)
+                for space, rows in found.rows.items():
+                    self._write_rows(*space, rows)
+        if gone or new:
+            with self._writing():
+                self._tidy()
         if embed is not None:
             self._embed(embed)
         return len(gone) + len(new)
 
-    def _remove(self, identity: str) -> None:
-        (clip,) = self._db.execute(
-            "SELECT id FROM clips WHERE identity = ?", (identity,)
-        ).fetchone()
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Alone from the first look on: others may take in the same clips at the same time."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+
+    def _remove(self, identity: str, stamp: str) -> None:
+        """Unless another process has it as it is now."""
+        query = "SELECT id FROM clips WHERE identity = ? AND stamp != ?"
+        row = self._db.execute(query, (identity, stamp)).fetchone()
+        if row is None:
+            return
+        (clip,) = row
         for (segment,) in self._db.execute("SELECT id FROM segments WHERE clip = ?", (clip,)):
             self._db.execute("DELETE FROM texts WHERE rowid = ?", (segment,))
             self._db.execute("DELETE FROM sentences WHERE segment = ?", (segment,))
+            self._db.execute("DELETE FROM vectors WHERE segment = ?", (segment,))
         self._db.execute("DELETE FROM segments WHERE clip = ?", (clip,))
         self._db.execute("DELETE FROM clips WHERE id = ?", (clip,))
 
     def _add(
-        self, library: Library, identity: str, stamp: str, lexica: dict[str, _Numbered]
-    ) -> dict[int, tuple[Ids, UInt8Array]]:
-        """The words of each of the clip's segments, by number, and how probable they are."""
+        self,
+        library: Library,
+        identity: str,
+        stamp: str,
+        lexica: dict[str, _Numbered],
+        found: _New,
+    ) -> None:
+        """A clip and its segments; what is shown in them is only `found`."""
+        known = self._db.execute("SELECT 1 FROM clips WHERE identity = ?", (identity,))
+        if known.fetchone() is not None:
+            return
         captions, record = library.captions(identity), library.read_words(identity)
         best = next(iter(captions), None)
         glance = (
@@ -144,7 +214,6 @@ class Index:
         spans = [(s.start, s.end) for s in record.segments] if record else []
         unsaid = " . ".join(text for text, _ in record.unsaid) if record else ""
         spans = spans or [(0.0, captions.duration)]
-        shown = {}
         for number, (start, end) in enumerate(spans):
             segment = self._db.execute(
                 "INSERT INTO segments VALUES (NULL, ?, ?, ?, ?)", (clip, number, start, end)
@@ -163,9 +232,9 @@ class Index:
                     lexicon = library.read_lexicon(record.digest)
                     lexica[record.digest] = _Numbered(lexicon, self._number_words(lexicon))
                 lexicon, numbers = lexica[record.digest]
-                likely = lexicon.calibrate(from_byte(record.segments[number].clip))
-                shown[segment] = numbers, to_byte(likely)
-        return shown
+                seen = record.segments[number]
+                found.words[segment] = numbers, to_byte(lexicon.calibrate(from_byte(seen.clip)))
+                found.add_rows(segment, record.digest, seen)
 
     def _write_planes(self, shown: Mapping[int, tuple[Ids, UInt8Array]]) -> None:
         """A number may have been another segment's before, with other words."""
@@ -184,6 +253,60 @@ class Index:
                 "INSERT INTO planes VALUES (?, ?, ?)",
                 ((block, word, planes[word].tobytes()) for word in range(1, words + 1)),
             )
+
+    def _write_rows(
+        self, kind: str, digest: str, width: int, rows: Sequence[tuple[int, Int8Array]]
+    ) -> None:
+        space, file = self._open_rows(kind, digest, width)
+        if file is None:
+            name = f"{VECTORS}-{secrets.token_hex(4)}.int8"
+            space = self._db.execute(
+                "INSERT INTO spaces VALUES (NULL, ?, ?, ?, ?, 0)", (kind, digest, width, name)
+            ).lastrowid
+            file = VectorFile(self._folder / name, width, 0)
+        first = file.append(np.concatenate([own for _, own in rows]))
+        for segment, own in rows:
+            row = (space, segment, first, len(own))
+            self._db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", row)
+            first += len(own)
+        self._db.execute("UPDATE spaces SET count = ? WHERE id = ?", (file.count, space))
+
+    def _open_rows(
+        self, kind: str, digest: str, width: int
+    ) -> tuple[int | None, VectorFile | None]:
+        """A space and its file; None if there are no such rows."""
+        row = self._db.execute(
+            "SELECT id, file, count FROM spaces WHERE kind = ? AND digest = ? AND width = ?",
+            (kind, digest, width),
+        ).fetchone()
+        if row is None:
+            return None, None
+        space, name, count = row
+        return space, VectorFile(self._folder / name, width, count)
+
+    def _tidy(self) -> None:
+        """Write files anew that are mostly of clips that are gone; remove those that nobody has."""
+        spaces = self._db.execute("SELECT id, kind, digest, width, count FROM spaces").fetchall()
+        for space, kind, digest, width, count in spaces:
+            query = "SELECT coalesce(sum(count), 0) FROM vectors WHERE space = ?"
+            (live,) = self._db.execute(query, (space,)).fetchone()
+            if count > 2 * live + SLACK:
+                _, file = self._open_rows(kind, digest, width)
+                assert file is not None
+                known = file.read()
+                query = "SELECT segment, first, count FROM vectors WHERE space = ? ORDER BY first"
+                places = self._db.execute(query, (space,)).fetchall()
+                kept = [(segment, known[first : first + n]) for segment, first, n in places]
+                self._db.execute("DELETE FROM vectors WHERE space = ?", (space,))
+                self._db.execute("DELETE FROM spaces WHERE id = ?", (space,))
+                if kept:
+                    self._write_rows(kind, digest, width, kept)
+        named = {name for (name,) in self._db.execute("SELECT file FROM spaces")}
+        for path in self._folder.glob(f"{VECTORS}-*.int8"):
+            if path.name not in named:
+                # Where it is still mapped, as Windows minds, the next time does it.
+                with suppress(OSError):
+                    path.unlink()
 
     def _number_words(self, lexicon: WordList) -> Ids:
         """(W,): the index's number of each word."""
@@ -209,6 +332,12 @@ class Index:
                 )
 
     # Questions
+
+    @property
+    def version(self) -> int:
+        """Another when another process has written."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version)
 
     def read_segments(self) -> dict[int, SegmentRow]:
         """By number."""
@@ -243,12 +372,24 @@ class Index:
 
     def read_plane(self, word: int, segments: Ids) -> FloatArray:
         """Of these segments, the probability that people name the word there."""
-        plane = np.zeros((int(segments.max()) // BLOCK + 1, BLOCK), np.uint8)
-        query = "SELECT block, likely FROM planes WHERE word = ?"
-        for block, likely in self._db.execute(query, (word,)):
-            if block < len(plane):
-                plane[block] = np.frombuffer(likely, np.uint8)
-        return from_byte(plane.ravel()[segments])
+        first, last = int(segments.min()) // BLOCK, int(segments.max()) // BLOCK
+        plane = np.zeros((last - first + 1, BLOCK), np.uint8)
+        query = "SELECT block, likely FROM planes WHERE word = ? AND block BETWEEN ? AND ?"
+        for block, likely in self._db.execute(query, (word, first, last)):
+            plane[block - first] = np.frombuffer(likely, np.uint8)
+        return from_byte(plane.ravel()[segments - first * BLOCK])
+
+    def read_rows(self, kind: str, digest: str, width: int) -> Rows | None:
+        """How segments or regions look to the eyes of that lexicon; None if it saw none."""
+        space, file = self._open_rows(kind, digest, width)
+        if file is None:
+            return None
+        segments, places = np.zeros((2, file.count), np.int64)
+        query = "SELECT segment, first, count FROM vectors WHERE space = ?"
+        for segment, first, count in self._db.execute(query, (space,)):
+            segments[first : first + count] = segment
+            places[first : first + count] = np.arange(count)
+        return Rows(file.read(), segments, places)
 
     def stem(self, words: Sequence[str]) -> set[str]:
         return self._stemmer.stem(words)
@@ -275,6 +416,18 @@ class _Stemmer:
             "CREATE VIRTUAL TABLE terms USING fts5vocab (words, row);"
         )
 
+    def read_rows(self, kind: str, digest: str, width: int) -> Rows | None:
+        """How segments or regions look to the eyes of that lexicon; None if it saw none."""
+        space, file = self._open_rows(kind, digest, width)
+        if file is None:
+            return None
+        segments, places = np.zeros((2, file.count), np.int64)
+        query = "SELECT segment, first, count FROM vectors WHERE space = ?"
+        for segment, first, count in self._db.execute(query, (space,)):
+            segments[first : first + count] = segment
+            places[first : first + count] = np.arange(count)
+        return Rows(file.read(), segments, places)
+
     def stem(self, words: Sequence[str]) -> set[str]:
         self._db.executemany("INSERT INTO words VALUES (?)", [(word,) for word in words])
         stems = {term for (term,) in self._db.execute("SELECT term FROM terms")}
@@ -294,19 +447,21 @@ def open_index(library: Library) -> Iterator[Index]:
 
     Where the folder cannot be written, one in memory that is gone afterwards.
     """
-    path = library.folder / INDEX
-    try:
-        connection = _connect(path)
-    except sqlite3.OperationalError:
-        connection = _prepare(sqlite3.connect(":memory:"))
-    with closing(connection):
-        yield Index(connection)
+    folder = library.folder
+    with ExitStack() as stack:
+        try:
+            connection = _connect(folder / INDEX)
+        except sqlite3.OperationalError:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            connection = _prepare(sqlite3.connect(":memory:"), folder)
+        stack.enter_context(closing(connection))
+        yield Index(connection, folder)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=60)
     try:
-        return _prepare(connection)
+        return _prepare(connection, path.parent)
     except sqlite3.OperationalError:
         connection.close()
         raise
@@ -314,16 +469,19 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         # Our own file, which holds nothing that is not elsewhere too.
         path.unlink()
-        return _prepare(sqlite3.connect(path, timeout=60))
+        return _prepare(sqlite3.connect(path, timeout=60), path.parent)
 
 
-def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """With all its tables; a LookupError for an index of another version."""
+def _prepare(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
+    """With all its tables; a LookupError for an index of another version, or without its files."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version not in (0, VERSION):
         raise LookupError(version)
     if version == 0:
         connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    for name, width, count in connection.execute("SELECT file, width, count FROM spaces"):
+        if not VectorFile(folder / name, width, count).is_whole:
+            raise LookupError(name)
     return connection
 
 

@@ -9,7 +9,7 @@
     removed/ab/abcd…/       what was known of a clip that a person took out, until it is forgotten
     studio/                 clips that were dropped on the studio's page, and its queue
     lexica/….json           the words that can be shown
-    index.sqlite            made of all this for `find`, and again whenever it is missing
+    index.sqlite, index-….int8   made of all this for `find`, and again whenever it is missing
 
 Clips are named by what they hold, so files may be renamed and folders moved.
 """
@@ -32,7 +32,7 @@ from densevidcap.errors import CorpusError, OutputError
 from densevidcap.export.json_file import UNSOUND, caption_from_dict, from_dict, to_dict
 from densevidcap.files import WORKSPACE, hold, replacing, writing
 from densevidcap.intake import parse_json
-from densevidcap.types import Caption, DenseCaptions
+from densevidcap.types import Box, Caption, DenseCaptions
 
 if TYPE_CHECKING:
     from densevidcap.library.search import Answer
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 VERSION = 1
 """Raised when a reader of older libraries would misunderstand newer ones."""
 CARD, SOURCES, FAILED, INDEX = "library.json", "sources.jsonl", "failed.txt", "index.sqlite"
+VECTORS = "index"
+"""How the names of the index's other files begin."""
 STUDIO = "studio"
 BUSY = "another process is writing here"
 _REMOVED = "removed"
@@ -429,6 +431,20 @@ class Library:
 
         with Finder(self) as finder:
             return finder.find(question, most)
+
+    def more_like(
+        self,
+        clip: str | Path,
+        at: float | None = None,
+        box: Box | None = None,
+        most: int = 10,
+    ) -> list[Answer]:
+        """What looks most like a clip, like it at a second, or like a part of its picture."""
+        from densevidcap.library.likeness import find_alike
+        from densevidcap.library.search import Finder
+
+        with Finder(self) as finder:
+            return find_alike(finder, str(clip), at, box, most)
 
 
 def name_path(source: Path | str) -> str:
