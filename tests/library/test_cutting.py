@@ -107,9 +107,7 @@ def test_names_of_cuts_sort_by_rank_and_are_plain(tmp_path: Path) -> None:
         assert re.fullmatch(r"\d{3}-[\w.+-]+-01h02m03s\.mp4", path.name), path.name
 
 
-EVENT = re.compile(
-    r"(\d{3})  (AX) {6} (V|AA/V) +C {8}" + " ".join([r"(\d\d:\d\d:\d\d:\d\d)"] * 4)
-)
+EVENT = re.compile(r"(\d{3})  (AX) {6} (V|AA/V) +C {8}" + " ".join([r"(\d\d:\d\d:\d\d:\d\d)"] * 4))
 
 
 def count(code: str, base: int) -> int:

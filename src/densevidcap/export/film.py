@@ -99,7 +99,7 @@ def _trim(frames: Iterator[AudioFrame], span: Span) -> Iterator[AudioFrame]:
             continue
         first = round(frame.pts * frame.time_base * RATE)
         kept = slice(max(0, start - first), max(0, min(frame.samples, end - first)))
-        samples = np.ascontiguousarray(frame.to_ndarray()[:, kept])
+        samples = np.ascontiguousarray(frame.to_ndarray()[:, kept], np.float32)
         if samples.shape[1]:
             part = AudioFrame.from_ndarray(samples, "fltp", "stereo")
             part.sample_rate, part.time_base = RATE, Fraction(1, RATE)

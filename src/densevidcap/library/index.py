@@ -416,18 +416,6 @@ class _Stemmer:
             "CREATE VIRTUAL TABLE terms USING fts5vocab (words, row);"
         )
 
-    def read_rows(self, kind: str, digest: str, width: int) -> Rows | None:
-        """How segments or regions look to the eyes of that lexicon; None if it saw none."""
-        space, file = self._open_rows(kind, digest, width)
-        if file is None:
-            return None
-        segments, places = np.zeros((2, file.count), np.int64)
-        query = "SELECT segment, first, count FROM vectors WHERE space = ?"
-        for segment, first, count in self._db.execute(query, (space,)):
-            segments[first : first + count] = segment
-            places[first : first + count] = np.arange(count)
-        return Rows(file.read(), segments, places)
-
     def stem(self, words: Sequence[str]) -> set[str]:
         self._db.executemany("INSERT INTO words VALUES (?)", [(word,) for word in words])
         stems = {term for (term,) in self._db.execute("SELECT term FROM terms")}

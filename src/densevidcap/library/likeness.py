@@ -63,7 +63,7 @@ def find_alike(
     answers: list[Answer] = []
     for number, near, place in _rank(rows, example):
         row, score = finder.segments.get(number), round(near, 4)
-        if len(answers) == most or score <= 0:
+        if len(answers) == most:
             break
         if row is None or (row.identity == identity and row.number in example.own):
             continue
@@ -75,8 +75,8 @@ def find_alike(
 
 def _rank(rows: Rows, example: Example) -> list[tuple[int, float, int]]:
     """Segments, the best first: their number, the cosine of their best row, and which that is."""
-    cosines = compare(rows.vectors, example.vectors, find_centre(rows.vectors))
-    cosines[rows.segments == 0] = -1
+    centre = find_centre(rows.vectors, np.flatnonzero(rows.segments))
+    cosines = compare(rows.vectors, example.vectors, centre)
     order = np.argsort(-cosines, kind="stable")
     # The first row of each segment in that order is its best.
     _, firsts = np.unique(rows.segments[order], return_index=True)
@@ -243,5 +243,5 @@ def _weigh_regions(segment: ShownWords, box: Box) -> FloatArray:
         centres = np.array([segment.grid.centre(region) for region in range(len(segment.grid))])
         weights[np.linalg.norm(centres - middle, axis=1).argmin()] = 1
     # What only touches the box is not what it was drawn around.
-    weights[weights < weights.max() / 2] = 0
+    weights[weights <= weights.max() / 2] = 0
     return np.asarray(weights, np.float32)

@@ -53,10 +53,12 @@ class VectorFile:
         return np.memmap(self._path, np.int8, "r", shape=(self.count, self.width))
 
 
-def find_centre(rows: Int8Array) -> FloatArray:
-    """(D,): the mean direction of some rows, evenly spread."""
-    step = max(1, -(-len(rows) // SAMPLE))
-    return np.asarray(lengthen(rows[::step].astype(np.float32)).mean(axis=0), np.float32)
+def find_centre(rows: Int8Array, live: npt.NDArray[np.int64]) -> FloatArray:
+    """(D,): the mean direction of those rows, or of some of them, evenly spread."""
+    chosen = live[:: max(1, -(-len(live) // SAMPLE))]
+    if not len(chosen):
+        return np.zeros(rows.shape[1], np.float32)
+    return np.asarray(lengthen(rows[chosen].astype(np.float32)).mean(axis=0), np.float32)
 
 
 def compare(rows: Int8Array, queries: npt.NDArray[np.floating], centre: FloatArray) -> FloatArray:
