@@ -230,7 +230,7 @@ class TestIndex:
 )
 def test_cosines_are_those_of_plain_arithmetic(
     rows: np.ndarray,
-    queries: np.ndarray,  # type: ignore[type-arg]
+    queries: np.ndarray,
 ) -> None:
     centre = find_centre(rows, np.arange(len(rows)))
     units = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
@@ -244,7 +244,7 @@ def test_cosines_are_those_of_plain_arithmetic(
 
 
 @given(arrays(np.float32, (5, 6), elements=st.floats(-100, 100, width=16)))
-def test_a_byte_keeps_a_direction(vectors: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_a_byte_keeps_a_direction(vectors: np.ndarray) -> None:
     rows = to_rows(vectors)
     assert np.abs(rows.astype(int)).max(initial=0) <= 127
     cosines = (lengthen(rows.astype(np.float32)) * lengthen(vectors)).sum(axis=1)
