@@ -22,7 +22,7 @@ import densevidcap
 from densevidcap.cli import root
 from densevidcap.errors import CorpusError
 from densevidcap.library import index as indexing
-from densevidcap.library.index import REGIONS, SEGMENTS, open_index
+from densevidcap.library.index import REGIONS, SEGMENTS, Rows, open_index
 from densevidcap.library.search import Answer, Finder
 from densevidcap.library.shown import WordRecord, to_rows
 from densevidcap.library.store import INDEX, Entry, Library, Source
@@ -200,9 +200,8 @@ class TestIndex:
         assert regions is not None
         assert len(segments.vectors) == 5
         assert len(regions.vectors) == 8 * len(GRID)
-        assert np.bincount(regions.segments)[1:].tolist() == [
-            len(GRID) * n for n in np.bincount(regions.segments)[1:] // len(GRID)
-        ]
+        assert sorted(regions.counts.tolist()) == [len(GRID) * n for n in (1, 1, 2, 2, 2)]
+        assert regions.list_live().tolist() == list(range(8 * len(GRID)))
 
     def test_a_reader_sees_what_others_took_in(self, library: Library) -> None:
         with Finder(library) as finder:
@@ -241,6 +240,13 @@ def test_cosines_are_those_of_plain_arithmetic(
     sure = (lengths > 1e-2) & rows.any(axis=1)
     expected = (away @ wanted.T / np.maximum(lengths, 1e-9)[:, None]).max(axis=1)
     assert np.allclose(compare(rows, queries, centre)[sure], expected[sure], atol=1e-3)
+
+
+def test_only_rows_of_segments_count() -> None:
+    rows = Rows(np.zeros((9, 2), np.int8), np.array([7, 3]), np.array([1, 6]), np.array([2, 3]))
+    assert rows.list_live().tolist() == [1, 2, 6, 7, 8]
+    scores = np.array([9, 1, 2, 9, 9, 9, 5, 4, 3], np.float32)
+    assert rows.find_best(scores).tolist() == [2, 5]
 
 
 @given(arrays(np.float32, (5, 6), elements=st.floats(-100, 100, width=16)))

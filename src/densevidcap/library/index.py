@@ -22,7 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from densevidcap.errors import CorpusError, DenseVidCapWarning
-from densevidcap.library.shown import Int8Array, ShownWords, WordList, from_byte, to_byte, to_rows
+from densevidcap.library.shown import (
+    HalfArray,
+    Int8Array,
+    ShownWords,
+    WordList,
+    from_byte,
+    to_byte,
+    to_rows,
+)
 from densevidcap.library.store import INDEX, VECTORS, Library
 from densevidcap.library.vectors import VectorFile
 from densevidcap.types import DenseCaptions, FloatArray, UInt8Array
@@ -100,11 +108,23 @@ class Rows:
     """How the segments, or the regions, look that the same eyes saw."""
 
     vectors: Int8Array
-    """(N, D) directions, mapped."""
+    """(N, D) directions, mapped; some may be of clips that are gone."""
     segments: Ids
-    """(N,): whose they are; 0 of those that are gone."""
-    places: Ids
-    """(N,): the how-manieth of its segment each is."""
+    """(S,): their numbers,"""
+    firsts: Ids
+    """(S,): ascending, where the rows of each begin,"""
+    counts: Ids
+    """(S,): and how many it has."""
+
+    def list_live(self) -> Ids:
+        """The rows that are of a segment."""
+        before = np.cumsum(self.counts) - self.counts
+        return np.arange(self.counts.sum()) + np.repeat(self.firsts - before, self.counts)
+
+    def find_best(self, scores: FloatArray) -> FloatArray:
+        """(S,): the largest of the rows' scores (N,) of each segment."""
+        edges = np.stack([self.firsts, self.firsts + self.counts], axis=1).ravel()
+        return np.asarray(np.maximum.reduceat(np.append(scores, -np.inf), edges)[::2])
 
 
 @dataclass
@@ -138,7 +158,7 @@ class Index:
     ) -> int:
         """Take in what is new or changed, let go what is gone; return how many clips that were."""
         known = dict(self._db.execute("SELECT identity, stamp FROM clips"))
-        now = {each: _stamp(library, each) for each in library.identities()}
+        now = _stamp(library)
         gone = [each for each, stamp in known.items() if now.get(each) != stamp]
         new = [each for each, stamp in now.items() if known.get(each) != stamp]
         with self._writing():
@@ -384,26 +404,22 @@ class Index:
         space, file = self._open_rows(kind, digest, width)
         if file is None:
             return None
-        segments, places = np.zeros((2, file.count), np.int64)
-        query = "SELECT segment, first, count FROM vectors WHERE space = ?"
-        for segment, first, count in self._db.execute(query, (space,)):
-            segments[first : first + count] = segment
-            places[first : first + count] = np.arange(count)
-        return Rows(file.read(), segments, places)
+        query = "SELECT segment, first, count FROM vectors WHERE space = ? ORDER BY first"
+        found = self._db.execute(query, (space,)).fetchall()
+        segments, firsts, counts = np.array(found, np.int64).reshape(-1, 3).T
+        return Rows(file.read(), segments, firsts, counts)
 
     def stem(self, words: Sequence[str]) -> set[str]:
         return self._stemmer.stem(words)
 
-    def read_meanings(self) -> tuple[Ids, FloatArray, list[str]]:
-        """Of all sentences that are said: their segments, directions (S, D) and texts."""
+    def read_meanings(self) -> tuple[Ids, HalfArray]:
+        """Of all sentences that are said: their segments, and directions (S, D)."""
         rows = self._db.execute(
-            "SELECT segment, meaning, text FROM sentences WHERE meaning IS NOT NULL ORDER BY id"
+            "SELECT segment, meaning FROM sentences WHERE meaning IS NOT NULL ORDER BY id"
         ).fetchall()
-        if not rows:
-            return np.zeros(0, np.int64), np.zeros((0, 1), np.float32), []
-        vectors = np.stack([np.frombuffer(blob, np.float16) for _, blob, _ in rows])
-        segments = np.array([segment for segment, _, _ in rows], np.int64)
-        return segments, vectors.astype(np.float32), [text for _, _, text in rows]
+        segments = np.array([segment for segment, _ in rows], np.int64)
+        vectors = np.frombuffer(b"".join(meaning for _, meaning in rows), np.float16)
+        return segments, vectors.reshape(len(rows), -1) if rows else vectors.reshape(0, 1)
 
 
 class _Stemmer:
@@ -473,18 +489,19 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection
     return connection
 
 
-def _stamp(library: Library, identity: str) -> str:
-    """Changes with the clip's result and with what a person says of it."""
+def _stamp(library: Library) -> dict[str, str]:
+    """Of each clip: changes with its result and with what a person says of it."""
     kinds = (("clips", ".json"), ("corrections", ".json"), ("words", ".safetensors"))
-    return " ".join(_look_at(library.place(kind, identity, ending)) for kind, ending in kinds)
-
-
-def _look_at(path: Path) -> str:
-    try:
-        status = path.stat()
-    except OSError:
-        return "-"
-    return f"{status.st_size}/{status.st_mtime_ns}"
+    looks: list[dict[str, str]] = []
+    for kind, ending in kinds:
+        looks.append({})
+        for entry in library.scan(kind, ending):
+            # A clip may be taken out meanwhile.
+            with suppress(FileNotFoundError):
+                status = entry.stat()
+                identity = entry.name[: -len(ending)]
+                looks[-1][identity] = f"{status.st_size}/{status.st_mtime_ns}"
+    return {each: " ".join(look.get(each, "-") for look in looks) for each in sorted(looks[0])}
 
 
 def _list_said(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 
 from densevidcap.data.lexicon import is_content_word
 from densevidcap.errors import CorpusError
-from densevidcap.library.index import REGIONS, SEGMENTS, Ids, Rows
+from densevidcap.library.index import REGIONS, SEGMENTS, Rows
 from densevidcap.library.search import LIKELY, Answer, Finder
 from densevidcap.library.shown import ShownWords, WordList, WordRecord, from_byte
 from densevidcap.library.vectors import compare, find_centre, lengthen
@@ -51,7 +52,7 @@ def find_alike(
     are if a time is named.
     """
     library = finder.library
-    identity = library.find_identity(clip)
+    identity = library.find_identity(clip, finder.listed)
     record = library.read_words(identity)
     if record is None or not record.segments:
         raise CorpusError(f"{clip}: nothing is kept of how it looks; {AGAIN}")
@@ -73,16 +74,15 @@ def find_alike(
     return answers
 
 
-def _rank(rows: Rows, example: Example) -> list[tuple[int, float, int]]:
+def _rank(rows: Rows, example: Example) -> Iterator[tuple[int, float, int]]:
     """Segments, the best first: their number, the cosine of their best row, and which that is."""
-    centre = find_centre(rows.vectors, np.flatnonzero(rows.segments))
+    centre = find_centre(rows.vectors, rows.list_live())
     cosines = compare(rows.vectors, example.vectors, centre)
-    order = np.argsort(-cosines, kind="stable")
-    # The first row of each segment in that order is its best.
-    _, firsts = np.unique(rows.segments[order], return_index=True)
-    best: Ids = order[np.sort(firsts)]
-    listed = zip(rows.segments[best], cosines[best], rows.places[best], strict=True)
-    return [(int(segment), float(near), int(place)) for segment, near, place in listed if segment]
+    best = rows.find_best(cosines)
+    for place in np.argsort(-best, kind="stable").tolist():
+        first = rows.firsts[place]
+        own = cosines[first : first + rows.counts[place]]
+        yield int(rows.segments[place]), float(best[place]), int(own.argmax())
 
 
 def _explain(

@@ -24,6 +24,7 @@ from densevidcap.errors import CorpusError
 from densevidcap.library.index import Card, Embed, Ids, Index, SegmentRow, open_index
 from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
+from densevidcap.library.vectors import BLOCK
 from densevidcap.types import Box, Caption
 
 WEIGHTS: Mapping[str, float] = {"sentences": 0.1, "words": 1.0, "meaning": 0.2}
@@ -105,10 +106,8 @@ class Finder:
             self._numbers: Ids = np.array(list(self.segments), np.int64)
             self._place = {number: place for place, number in enumerate(self.segments)}
             self._meanings = self.index.read_meanings() if self._embed is not None else None
-        self.files = {
-            source.identity: (source, place)
-            for source, place in reversed(self.library.list_files())
-        }
+        self.listed = self.library.list_files()
+        self.files = {source.identity: (source, place) for source, place in reversed(self.listed)}
         return changed
 
     def read_cards(self) -> list[Card]:
@@ -179,12 +178,16 @@ class Finder:
     def _score_meaning(self, question: str) -> Scores | None:
         assert self._embed is not None
         assert self._meanings is not None
-        segments, vectors, _ = self._meanings
+        segments, vectors = self._meanings
         if not len(segments):
             return None
-        near = vectors @ self._embed([question])[0]
+        wanted = self._embed([question])[0]
         scores = np.full(len(self.segments), -1.0)
-        np.maximum.at(scores, [self._place[segment] for segment in segments.tolist()], near)
+        # In blocks, since half floats are made whole ones for it.
+        for start in range(0, len(segments), BLOCK):
+            block = slice(start, start + BLOCK)
+            near = vectors[block].astype(np.float32) @ wanted
+            np.maximum.at(scores, np.searchsorted(self._numbers, segments[block]), near)
         return scores
 
     # Reasons

@@ -17,9 +17,10 @@ Clips are named by what they hold, so files may be renamed and folders moved.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -186,12 +187,14 @@ class Library:
         # A place that was noted under two paths, because all was moved, is what was noted last.
         places = {self.locate(source): source for source in self.sources.values()}
         by_clip: dict[str, list[tuple[Source, str]]] = defaultdict(list)
+        done = {*self.identities()}
         for place, source in places.items():
-            if source.identity is not None and self.is_done(source.identity):
+            if source.identity is not None and source.identity in done:
                 by_clip[source.identity].append((source, place))
         found: list[tuple[Source, str]] = []
         for files in by_clip.values():
-            found += [each for each in files if _is_there(each[1])] or files[-1:]
+            there = files if len(files) == 1 else [each for each in files if _is_there(each[1])]
+            found += there or files[-1:]
         return sorted(found, key=lambda each: (each[0].name, each[1]))
 
     def list_failures(self) -> list[Source]:
@@ -215,7 +218,13 @@ class Library:
         return sum(1 for _ in self.identities())
 
     def identities(self) -> Iterator[str]:
-        yield from sorted(path.stem for path in self.folder.glob("clips/??/*.json"))
+        yield from sorted(entry.name[:-5] for entry in self.scan("clips"))
+
+    def scan(self, kind: str, ending: str = ".json") -> Iterator[os.DirEntry[str]]:
+        """The files of that kind, of all clips: one look at a folder tells of many."""
+        for part in _scan(self.folder / kind):
+            if len(part.name) == 2:
+                yield from (each for each in _scan(part.path) if each.name.endswith(ending))
 
     def place(self, kind: str, identity: str, ending: str = ".json") -> Path:
         return self.folder / kind / identity[:2] / f"{identity}{ending}"
@@ -404,11 +413,17 @@ class Library:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 source.replace(target)
 
-    def find_identity(self, place: str | Path) -> str:
-        """Of a file by its path, by its name in the library, or by the end of either."""
+    def find_identity(
+        self, place: str | Path, listed: Sequence[tuple[Source, str]] | None = None
+    ) -> str:
+        """Of a file by its path, by its name in the library, or by the end of either.
+
+        `listed` are the library's files, where they are known already.
+        """
         wanted = str(place)
         absolute = name_path(wanted)
-        files = [(source, at) for source, at in self.list_files() if source.identity is not None]
+        every = self.list_files() if listed is None else listed
+        files = [(source, at) for source, at in every if source.identity is not None]
         for fits in (
             lambda source, at: at == absolute or source.path == absolute,
             lambda source, _: source.name == wanted,
@@ -454,6 +469,15 @@ def name_path(source: Path | str) -> str:
 
 def is_library(folder: Path) -> bool:
     return (folder / CARD).is_file()
+
+
+def _scan(folder: Path | str) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing if there is none."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _has_content(folder: Path) -> bool:
