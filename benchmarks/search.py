@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import psutil
@@ -43,7 +43,8 @@ def run() -> None:
     random = np.random.default_rng(0)
     words = WordList(tuple(f"w{n}" for n in range(WORDS)), (0.0, 1.0), (0.0, 1.0))
     with TemporaryDirectory() as folder:
-        with _without_waiting():
+        # Nobody waits for the disk while what nobody will miss is made.
+        with patch("os.fsync"):
             library = _make(Path(folder) / "library", words, random)
             built = _clock(lambda: _open_and_close(library))
         size = sum(path.stat().st_size for path in library.folder.glob("index*"))
@@ -100,8 +101,18 @@ def _see(kind: FloatArray, clip: Any, random: np.random.Generator) -> ShownWords
     vectors = np.clip(30 * (kind + random.standard_normal(shape, np.float32)), -127, 127)
     none = np.zeros(0, np.uint16)
     return ShownWords(
-        *(0.0, 10.0, GRID, np.linspace(0.5, 9.5, 8), clip),
-        *(none, none, none, none.astype(np.uint8), none, np.zeros((0, 4), np.uint8), none),
+        start=0.0,
+        end=10.0,
+        grid=GRID,
+        times=np.linspace(0.5, 9.5, 8),
+        clip=clip,
+        frames=none,
+        words=none,
+        regions=none,
+        likely=none.astype(np.uint8),
+        boxed=none,
+        boxes=np.zeros((0, 4), np.uint8),
+        boxed_frames=none,
         look=vectors.mean(axis=(0, 1)).astype(np.float16),
         moments=np.array([2, 6], np.uint16),
         vectors=vectors.astype(np.int8),
@@ -166,13 +177,3 @@ def _measure_memory() -> tuple[float, float]:
     """MiB: all that is resident, and of it what no file is behind."""
     memory = psutil.Process().memory_info()
     return memory.rss / 2**20, (memory.rss - getattr(memory, "shared", 0)) / 2**20
-
-
-@contextmanager
-def _without_waiting() -> Iterator[None]:
-    """For the disk, while what nobody will miss is made."""
-    kept, os.fsync = os.fsync, lambda _: None
-    try:
-        yield
-    finally:
-        os.fsync = kept

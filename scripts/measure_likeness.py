@@ -18,7 +18,7 @@ import numpy as np
 
 from densevidcap.data.boxes import read_cases
 from densevidcap.data.manifest import read_manifest
-from densevidcap.library.index import REGIONS, SEGMENTS, Rows
+from densevidcap.library.looks import REGIONS, SEGMENTS, Rows
 from densevidcap.library.search import Answer, Finder
 from densevidcap.library.shown import from_byte
 from densevidcap.library.store import Library
@@ -66,7 +66,7 @@ def compare_clips(
     tell("look, from the centre", centred @ centred.T, own)
     tell("words, standardised log-odds", words @ words.T, own)
     tell("look and words", centred @ centred.T + words @ words.T, own)
-    rows = finder.index.read_rows(SEGMENTS, digest, looks.shape[1])
+    rows = finder.index.looks.read(SEGMENTS, digest, looks.shape[1])
     assert rows is not None
     centre = find_centre(rows.vectors, rows.list_live())
     table = np.stack([compare(rows.vectors, look[None], centre) for look in looks])
@@ -75,7 +75,7 @@ def compare_clips(
     share = Counter(own)
     chance = sum(n * (n - 1) for n in share.values()) / (len(own) * (len(own) - 1))
     print(f"  {'chance':30} {chance:6.1%}")
-    regions = finder.index.read_rows(REGIONS, digest, looks.shape[1])
+    regions = finder.index.looks.read(REGIONS, digest, looks.shape[1])
     if regions is not None:
         compare_regions(regions, numbers, own)
 

@@ -21,8 +21,9 @@ from tests.library.made_library import WORDS, add, make_words
 import densevidcap
 from densevidcap.cli import root
 from densevidcap.errors import CorpusError
-from densevidcap.library import index as indexing
-from densevidcap.library.index import REGIONS, SEGMENTS, Rows, open_index
+from densevidcap.library import looks as looking
+from densevidcap.library.index import open_index
+from densevidcap.library.looks import REGIONS, SEGMENTS, Rows
 from densevidcap.library.search import Answer, Finder
 from densevidcap.library.shown import WordRecord, to_rows
 from densevidcap.library.store import INDEX, Entry, Library, Source
@@ -159,7 +160,7 @@ class TestIndex:
     def test_rows_follow_the_library(
         self, library: Library, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(indexing, "SLACK", 0)
+        monkeypatch.setattr(looking, "SLACK", 0)
         before = library.more_like("waves.mp4")
         files = {path.name for path in library.folder.glob("*.int8")}
         assert len(files) == 2
@@ -194,8 +195,8 @@ class TestIndex:
 
     def test_every_region_has_a_row(self, library: Library) -> None:
         with Finder(library) as finder:
-            segments = finder.index.read_rows(SEGMENTS, WORDS.digest, D)
-            regions = finder.index.read_rows(REGIONS, WORDS.digest, D)
+            segments = finder.index.looks.read(SEGMENTS, WORDS.digest, D)
+            regions = finder.index.looks.read(REGIONS, WORDS.digest, D)
         assert segments is not None
         assert regions is not None
         assert len(segments.vectors) == 5

@@ -8,7 +8,6 @@ clips that are new or changed are read.
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from densevidcap.errors import CorpusError, DenseVidCapWarning
+from densevidcap.library import looks
+from densevidcap.library.looks import REGIONS, SEGMENTS, Ids, Looks
 from densevidcap.library.shown import (
     HalfArray,
     Int8Array,
@@ -31,8 +31,7 @@ from densevidcap.library.shown import (
     to_byte,
     to_rows,
 )
-from densevidcap.library.store import INDEX, VECTORS, Library
-from densevidcap.library.vectors import VectorFile
+from densevidcap.library.store import INDEX, Library
 from densevidcap.types import DenseCaptions, FloatArray, UInt8Array
 
 VERSION = 3
@@ -40,11 +39,6 @@ BLOCK = 1024
 """Segments of one row of a plane."""
 TOGETHER = 256
 """Clips that are taken in at once: their planes are written once, and a kill costs them alone."""
-
-SEGMENTS, REGIONS = "segments", "regions"
-"""Kinds of rows: how a whole segment looks, and how each region at its moments does."""
-SLACK = 4096
-"""Rows of clips that are gone, beside as many as there are, until their file is written anew."""
 
 _SCHEMA = """
 CREATE TABLE clips (
@@ -61,16 +55,9 @@ CREATE UNIQUE INDEX planes_of_word ON planes (word, block);
 CREATE INDEX planes_of_block ON planes (block);
 CREATE TABLE sentences (id INTEGER PRIMARY KEY, segment INTEGER, text TEXT, meaning BLOB);
 CREATE INDEX sentences_of_segment ON sentences (segment);
-CREATE TABLE spaces (
-    id INTEGER PRIMARY KEY, kind TEXT, digest TEXT, width INTEGER, file TEXT, count INTEGER,
-    UNIQUE (kind, digest, width)
-);
-CREATE TABLE vectors (space INTEGER, segment INTEGER, first INTEGER, count INTEGER);
-CREATE INDEX vectors_of_segment ON vectors (segment);
 """
 
 Embed = Callable[[Sequence[str]], FloatArray]
-Ids = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -103,30 +90,6 @@ class Card:
     """Seconds since 1970 when it was captioned."""
 
 
-@dataclass(frozen=True)
-class Rows:
-    """How the segments, or the regions, look that the same eyes saw."""
-
-    vectors: Int8Array
-    """(N, D) directions, mapped; some may be of clips that are gone."""
-    segments: Ids
-    """(S,): their numbers,"""
-    firsts: Ids
-    """(S,): ascending, where the rows of each begin,"""
-    counts: Ids
-    """(S,): and how many it has."""
-
-    def list_live(self) -> Ids:
-        """The rows that are of a segment."""
-        before = np.cumsum(self.counts) - self.counts
-        return np.arange(self.counts.sum()) + np.repeat(self.firsts - before, self.counts)
-
-    def find_best(self, scores: FloatArray) -> FloatArray:
-        """(S,): the largest of the rows' scores (N,) of each segment."""
-        edges = np.stack([self.firsts, self.firsts + self.counts], axis=1).ravel()
-        return np.asarray(np.maximum.reduceat(np.append(scores, -np.inf), edges)[::2])
-
-
 @dataclass
 class _New:
     """What is taken in together, by segment."""
@@ -150,7 +113,7 @@ class Index:
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         """Vectors lie in the folder."""
         self._db = connection
-        self._folder = folder
+        self.looks = Looks(connection, folder)
         self._stemmer = _Stemmer()
 
     def update(
@@ -161,9 +124,10 @@ class Index:
         now = _stamp(library)
         gone = [each for each, stamp in known.items() if now.get(each) != stamp]
         new = [each for each, stamp in now.items() if known.get(each) != stamp]
-        with self._writing():
-            for identity in gone:
-                self._remove(identity, now.get(identity, ""))
+        if gone:
+            with self._writing():
+                for identity in gone:
+                    self._remove(identity, now.get(identity, ""))
         lexica: dict[str, _Numbered] = {}
         for start in range(0, len(new), TOGETHER):
             with self._writing():
@@ -177,10 +141,10 @@ class Index:
                     advance()
                 self._write_planes(found.words)
                 for space, rows in found.rows.items():
-                    self._write_rows(*space, rows)
+                    self.looks.add(*space, rows)
         if gone or new:
             with self._writing():
-                self._tidy()
+                self.looks.tidy()
         if embed is not None:
             self._embed(embed)
         return len(gone) + len(new)
@@ -202,7 +166,7 @@ class Index:
         for (segment,) in self._db.execute("SELECT id FROM segments WHERE clip = ?", (clip,)):
             self._db.execute("DELETE FROM texts WHERE rowid = ?", (segment,))
             self._db.execute("DELETE FROM sentences WHERE segment = ?", (segment,))
-            self._db.execute("DELETE FROM vectors WHERE segment = ?", (segment,))
+            self.looks.remove(segment)
         self._db.execute("DELETE FROM segments WHERE clip = ?", (clip,))
         self._db.execute("DELETE FROM clips WHERE id = ?", (clip,))
 
@@ -273,60 +237,6 @@ class Index:
                 "INSERT INTO planes VALUES (?, ?, ?)",
                 ((block, word, planes[word].tobytes()) for word in range(1, words + 1)),
             )
-
-    def _write_rows(
-        self, kind: str, digest: str, width: int, rows: Sequence[tuple[int, Int8Array]]
-    ) -> None:
-        space, file = self._open_rows(kind, digest, width)
-        if file is None:
-            name = f"{VECTORS}-{secrets.token_hex(4)}.int8"
-            space = self._db.execute(
-                "INSERT INTO spaces VALUES (NULL, ?, ?, ?, ?, 0)", (kind, digest, width, name)
-            ).lastrowid
-            file = VectorFile(self._folder / name, width, 0)
-        first = file.append(np.concatenate([own for _, own in rows]))
-        for segment, own in rows:
-            row = (space, segment, first, len(own))
-            self._db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", row)
-            first += len(own)
-        self._db.execute("UPDATE spaces SET count = ? WHERE id = ?", (file.count, space))
-
-    def _open_rows(
-        self, kind: str, digest: str, width: int
-    ) -> tuple[int | None, VectorFile | None]:
-        """A space and its file; None if there are no such rows."""
-        row = self._db.execute(
-            "SELECT id, file, count FROM spaces WHERE kind = ? AND digest = ? AND width = ?",
-            (kind, digest, width),
-        ).fetchone()
-        if row is None:
-            return None, None
-        space, name, count = row
-        return space, VectorFile(self._folder / name, width, count)
-
-    def _tidy(self) -> None:
-        """Write files anew that are mostly of clips that are gone; remove those that nobody has."""
-        spaces = self._db.execute("SELECT id, kind, digest, width, count FROM spaces").fetchall()
-        for space, kind, digest, width, count in spaces:
-            query = "SELECT coalesce(sum(count), 0) FROM vectors WHERE space = ?"
-            (live,) = self._db.execute(query, (space,)).fetchone()
-            if count > 2 * live + SLACK:
-                _, file = self._open_rows(kind, digest, width)
-                assert file is not None
-                known = file.read()
-                query = "SELECT segment, first, count FROM vectors WHERE space = ? ORDER BY first"
-                places = self._db.execute(query, (space,)).fetchall()
-                kept = [(segment, known[first : first + n]) for segment, first, n in places]
-                self._db.execute("DELETE FROM vectors WHERE space = ?", (space,))
-                self._db.execute("DELETE FROM spaces WHERE id = ?", (space,))
-                if kept:
-                    self._write_rows(kind, digest, width, kept)
-        named = {name for (name,) in self._db.execute("SELECT file FROM spaces")}
-        for path in self._folder.glob(f"{VECTORS}-*.int8"):
-            if path.name not in named:
-                # Where it is still mapped, as Windows minds, the next time does it.
-                with suppress(OSError):
-                    path.unlink()
 
     def _number_words(self, lexicon: WordList) -> Ids:
         """(W,): the index's number of each word."""
@@ -399,16 +309,6 @@ class Index:
             plane[block - first] = np.frombuffer(likely, np.uint8)
         return from_byte(plane.ravel()[segments - first * BLOCK])
 
-    def read_rows(self, kind: str, digest: str, width: int) -> Rows | None:
-        """How segments or regions look to the eyes of that lexicon; None if it saw none."""
-        space, file = self._open_rows(kind, digest, width)
-        if file is None:
-            return None
-        query = "SELECT segment, first, count FROM vectors WHERE space = ? ORDER BY first"
-        found = self._db.execute(query, (space,)).fetchall()
-        segments, firsts, counts = np.array(found, np.int64).reshape(-1, 3).T
-        return Rows(file.read(), segments, firsts, counts)
-
     def stem(self, words: Sequence[str]) -> set[str]:
         return self._stemmer.stem(words)
 
@@ -455,7 +355,7 @@ def open_index(library: Library) -> Iterator[Index]:
     with ExitStack() as stack:
         try:
             connection = _connect(folder / INDEX)
-        except sqlite3.OperationalError:
+        except (sqlite3.OperationalError, OSError):
             folder = Path(stack.enter_context(TemporaryDirectory()))
             connection = _prepare(sqlite3.connect(":memory:"), folder)
         stack.enter_context(closing(connection))
@@ -482,10 +382,11 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection
     if version not in (0, VERSION):
         raise LookupError(version)
     if version == 0:
-        connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-    for name, width, count in connection.execute("SELECT file, width, count FROM spaces"):
-        if not VectorFile(folder / name, width, count).is_whole:
-            raise LookupError(name)
+        connection.executescript(
+            f"BEGIN; {_SCHEMA} {looks.SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+    if not Looks(connection, folder).are_whole:
+        raise LookupError(folder)
     return connection
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from densevidcap.data.lexicon import is_content_word
 from densevidcap.errors import CorpusError
-from densevidcap.library.index import REGIONS, SEGMENTS, Rows
+from densevidcap.library.looks import REGIONS, SEGMENTS, Rows
 from densevidcap.library.search import LIKELY, Answer, Finder
 from densevidcap.library.shown import ShownWords, WordList, WordRecord, from_byte
 from densevidcap.library.vectors import compare, find_centre, lengthen
@@ -58,7 +58,7 @@ def find_alike(
         raise CorpusError(f"{clip}: nothing is kept of how it looks; {AGAIN}")
     lexicon = library.read_lexicon(record.digest)
     example = find_example(record, lexicon, clip, at, box)
-    rows = finder.index.read_rows(example.kind, record.digest, example.vectors.shape[1])
+    rows = finder.index.looks.read(example.kind, record.digest, example.vectors.shape[1])
     if rows is None:
         return []
     answers: list[Answer] = []
