@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,13 +22,15 @@ from densevidcap.library.shown import ShownWords, WordList, WordRecord
 from densevidcap.library.store import Entry, Library, Source
 from densevidcap.types import Box, Caption, DenseCaptions, FloatArray, Grid, RegionSequence
 
-CLIPS = int(os.environ.get("DENSEVIDCAP_BENCHMARK_CLIPS", "20000"))
+CLIPS = 2000
+SHOTS = 10
+"""Of each clip; of each shot,"""
 SENTENCES = 5
-"""Of each clip,"""
+"""and"""
 MOMENTS = 2
-"""and moments with"""
+"""with"""
 GRID = Grid(5, 5, 1, 1)
-"""25 regions each: a million of 20,000 clips."""
+"""25 regions each."""
 WIDTH = 384
 """Features of a region, as the bundled model has them, and of a sentence's meaning."""
 WORDS = 5121
@@ -48,9 +49,10 @@ def run() -> None:
             library = _make(Path(folder) / "library", words, random)
             built = _clock(lambda: _open_and_close(library))
         size = sum(path.stat().st_size for path in library.folder.glob("index*"))
-        print(f"  {CLIPS:,} clips, {CLIPS * SENTENCES:,} sentences,", end=" ")
-        print(f"{CLIPS * MOMENTS * len(GRID):,} regions of {WIDTH} features")
-        print(f"  index: {built / CLIPS * 1e3:.1f} ms of CPU a clip, {size / 2**20:.0f} MiB")
+        shots = CLIPS * SHOTS
+        print(f"  {CLIPS:,} clips of {SHOTS} shots, {shots * SENTENCES:,} sentences,", end=" ")
+        print(f"{shots * MOMENTS * len(GRID):,} regions of {WIDTH} features")
+        print(f"  index: {built / shots * 1e3:.1f} ms of CPU a shot, {size / 2**20:.0f} MiB")
         # In a process of its own, whose memory is that of questions alone.
         with ProcessPoolExecutor(1, get_context("spawn")) as apart:
             apart.submit(_ask, library.folder).result()
@@ -84,27 +86,29 @@ def _make(folder: Path, words: WordList, random: np.random.Generator) -> Library
     kinds = random.standard_normal((200, WIDTH)).astype(np.float32)
     shown = random.integers(0, 120, (200, WORDS), np.uint8)
     for number in range(CLIPS):
-        kind = int(random.integers(len(kinds)))
-        clip = shown[kind].copy()
-        clip[random.integers(0, WORDS, 40)] = 200
+        segments = []
+        for shot in range(SHOTS):
+            kind = int(random.integers(len(kinds)))
+            clip = shown[kind].copy()
+            clip[random.integers(0, WORDS, 40)] = 200
+            segments.append(_see(10.0 * shot, kinds[kind], clip, random))
         identity = f"{number:032x}"[::-1]
         name = f"clip{number}.mp4"
-        seen = _see(kinds[kind], clip, random)
         entry = Entry(identity, "made", _say(name, random), 1.0)
-        library.write(entry, WordRecord(words.digest, (seen,)), words)
+        library.write(entry, WordRecord(words.digest, tuple(segments)), words)
         library.note(Source(f"/nowhere/{name}", name, "made", identity))
     return library
 
 
-def _see(kind: FloatArray, clip: Any, random: np.random.Generator) -> ShownWords:
+def _see(start: float, kind: FloatArray, clip: Any, random: np.random.Generator) -> ShownWords:
     shape = MOMENTS, len(GRID), WIDTH
     vectors = np.clip(30 * (kind + random.standard_normal(shape, np.float32)), -127, 127)
     none = np.zeros(0, np.uint16)
     return ShownWords(
-        start=0.0,
-        end=10.0,
+        start=start,
+        end=start + 10,
         grid=GRID,
-        times=np.linspace(0.5, 9.5, 8),
+        times=np.linspace(0.5, 9.5, 8) + start,
         clip=clip,
         frames=none,
         words=none,
@@ -120,12 +124,14 @@ def _see(kind: FloatArray, clip: Any, random: np.random.Generator) -> ShownWords
 
 
 def _say(name: str, random: np.random.Generator) -> DenseCaptions:
-    sequence = RegionSequence(GRID, (0, 1), (0.5, 9.5))
-    captions = (
-        Caption("the {} {} the {} {}".format(*_draw(random, 4)), 0.5, -5.0, 0.0, 10.0, sequence)
-        for _ in range(SENTENCES)
-    )
-    return DenseCaptions(name, 10.0, 320, 240, tuple(captions), "made", "1", {})
+    captions = []
+    for shot in range(SHOTS):
+        start = 10.0 * shot
+        sequence = RegionSequence(GRID, (0, 1), (start + 0.5, start + 9.5))
+        for _ in range(SENTENCES):
+            text = "the {} {} the {} {}".format(*_draw(random, 4))
+            captions.append(Caption(text, 0.5, -5.0, start, start + 10, sequence))
+    return DenseCaptions(name, 10.0 * SHOTS, 320, 240, tuple(captions), "made", "1", {})
 
 
 def _draw(random: np.random.Generator, count: int) -> list[str]:

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.text import tokenise
 from densevidcap.errors import CorpusError
-from densevidcap.library.index import Card, Embed, Ids, Index, SegmentRow, open_index
+from densevidcap.library.index import Card, Embed, Index, SegmentRow, open_index
+from densevidcap.library.looks import Ids
 from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
 from densevidcap.library.vectors import BLOCK
