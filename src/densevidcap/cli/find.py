@@ -148,7 +148,7 @@ def command(
         if playlist is not None:
             missing += map(str, write_playlist(playlist, title, answers, overwrite))
             written.append(playlist)
-        if cut is not None:
+        if cut is not None and answers:
             task = progress.add_task("Cutting", total=len(answers))
             written += _cut(
                 answers, cut, lead, inputs, overwrite, missing, lambda: progress.advance(task)

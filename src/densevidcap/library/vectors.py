@@ -15,7 +15,7 @@ import numpy.typing as npt
 from densevidcap.library.shown import Int8Array
 from densevidcap.types import FloatArray
 
-BLOCK = 8192
+BLOCK = 1024
 """Rows that are compared at once: in floats they fit the cache of a core."""
 SAMPLE = 4096
 """Rows whose mean is what all of them have in common."""
