@@ -12,6 +12,8 @@ BENCHMARKS = {
     "regions": "region-sequences against NumPy candidate by candidate, and how cost grows",
     "language": "sentences of ten region-sequences at once against one by one",
     "caption": "a clip's captions by stage beside ResNet-50 alone, memory of an hour's film",
+    "search": "one question to 10^5 sentences and 10^6 regions: time and memory",
+    "set_memory": "memory over a thousand clips of a library, and its rate beside clip by clip",
     "studio": "fifty clips at once, kills, a flood of captions, and how fast it answers",
     "kills": "a hundred kills of caption and train, and what they cost",
     "grounding": "whether words point at their things in the test world",

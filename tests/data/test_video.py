@@ -55,6 +55,11 @@ def test_chosen_frames_equal_streamed_ones(name: str, tmp_path: Path) -> None:
         assert picked.source_frame == index
         assert picked.seconds == streamed[index][0]
         np.testing.assert_array_equal(picked.image, streamed[index][1])
+    for first, end in [(0, 2), (3, 3), (50, 53), (89, 96), (118, 130)]:
+        stretch = list(clip.stretch(first, end, (32, 32)))
+        for (seconds, image), expected in zip(stretch, streamed[first:end], strict=True):
+            assert seconds == expected[0]
+            np.testing.assert_array_equal(image, expected[1])
 
 
 def write_picture(path: Path, picture: UInt8Array, title: str = "") -> Path:

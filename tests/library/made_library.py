@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from tests.export.made_captions import GRID, make_caption, make_captions
 
-from densevidcap.library.shown import ShownWords, WordList, WordRecord, to_byte
+from densevidcap.library.shown import ShownWords, WordList, WordRecord, to_byte, to_rows
 from densevidcap.library.store import Entry, Library, Source
+from densevidcap.types import FloatArray
 
 WORDS = WordList(
     ("dog", "beach", "dogs", "cooking", "man", "ball"), raw=(0.0, 0.5, 1.0), true=(0.0, 0.8, 1.0)
@@ -23,9 +24,13 @@ def make_words(
     frames: Mapping[str, tuple[int, ...]] | None = None,
     boxes: Mapping[str, tuple[int, int, int, int]] | None = None,
     span: tuple[float, float] = (0.0, 4.0),
+    vectors: FloatArray | None = None,
 ) -> ShownWords:
     """`shown` are raw probabilities. A word is in region 5 of its `frames`, and its box of the
-    first of these, in 255ths, is there if it is named."""
+    first of these, in 255ths, is there if it is named. `vectors` (K, R, D) are features of the
+    first K frames; three of nothing if there are none."""
+    if vectors is None:
+        vectors = np.zeros((0, len(GRID), 3), np.float32)
     index = {word: number for number, word in enumerate(WORDS.words)}
     clip = np.zeros(len(WORDS.words), np.float32)
     for word, probability in shown.items():
@@ -44,7 +49,9 @@ def make_words(
         boxed=np.array([w for w, _, _ in boxed], np.uint8),
         boxes=np.array([box for _, box, _ in boxed], np.uint8).reshape(-1, 4),
         boxed_frames=np.array([f for _, _, f in boxed], np.uint16),
-        look=np.zeros(3, np.float16),
+        look=(vectors.mean(axis=(0, 1)) if len(vectors) else np.zeros(3)).astype(np.float16),
+        moments=np.arange(len(vectors), dtype=np.uint16),
+        vectors=to_rows(vectors),
     )
 
 

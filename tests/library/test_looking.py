@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from densevidcap.data.clip import open_clip
 from densevidcap.library.describing import Describer
 from densevidcap.library.looking import SEEN, gather_words
 from densevidcap.library.shown import ShownWords, WordRecord, from_byte
+from densevidcap.library.vectors import lengthen
 from densevidcap.models.shown_words import score_clip
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.types import FrameGrid
@@ -97,3 +99,18 @@ def test_a_recipe_changes_with_what_can_change_a_sentence(tmp_path: Path) -> Non
     assert len({recipe, *(Describer(model, each).recipe for each in others)}) == 4
     (model / "ranking.json").write_text('{"slope": 2.0, "fit": 0.5, "offset": -1.0}')
     assert Describer(model, {}).recipe != recipe
+
+
+def test_moments_that_look_alike_are_kept_once(captioner: DenseCaptioner, seen: FrameGrid) -> None:
+    boxes = captioner.config.boxes
+    random = np.random.default_rng(0)
+    shape = (12, *seen.features.shape[1:])
+    one, other = random.standard_normal((2, *shape[1:])).astype(np.float32)
+    features = np.stack([one] * 6 + [other] * 3 + [one] * 3)
+    film = replace(seen, features=features)
+    kept = gather_words(captioner.words, captioner.trust, film, (0.0, 1.2), boxes)
+    # Middles of four parts are frames 1, 4, 7 and 10; the second looks like the first.
+    assert kept.moments.tolist() == [1, 7, 10]
+    assert [kept.find_moment(float(time)) for time in film.times] == [0] * 6 + [1] * 3 + [2] * 3
+    cosines = (lengthen(kept.vectors.astype(np.float32)) * lengthen(features[[1, 7, 10]])).sum(-1)
+    assert cosines == pytest.approx(np.ones(cosines.shape), abs=1e-3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from os import SEEK_END
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -136,6 +137,12 @@ class Clip(ABC):
     @abstractmethod
     def stream(self, size: Size | None = None) -> Iterator[tuple[float, UInt8Array]]:
         """Every frame: (seconds, (H, W, 3) RGB). Holds one frame at a time."""
+
+    def stretch(
+        self, first: int, end: int, size: Size | None = None
+    ) -> Iterator[tuple[float, UInt8Array]]:
+        """What `stream` gives of the frames `first` to `end` - 1 of `times`."""
+        return islice(self.stream(size), first, end)
 
     @abstractmethod
     def pick(self, chosen: Sequence[int], size: Size | None = None) -> Iterator[PickedFrame]:

@@ -172,6 +172,38 @@ class VideoClip(Clip):
             for stamp, frame in self._decode(container):
                 yield timeline.second(stamp), screen.show(frame)
 
+    def stretch(
+        self, first: int, end: int, size: Size | None = None
+    ) -> Iterator[tuple[float, UInt8Array]]:
+        timeline = self._timeline
+        wanted = timeline.stamps[first:end]
+        if not len(wanted):
+            return
+        start = timeline.plan([first])[0].start
+        if start is not None and not self._enters(start):
+            start = None
+        screen = _Screen(size)
+        with self._open() as container:
+            if start is not None:
+                container.seek(start, stream=self._video(container))
+            for stamp, frame in self._decode(container):
+                if stamp > wanted[-1]:
+                    break
+                if stamp >= wanted[0]:
+                    yield timeline.second(stamp), screen.show(frame)
+
+    def _enters(self, start: int) -> bool:
+        """Whether a seek to that keyframe comes out there, or before."""
+        with self._open() as container:
+            container.seek(start, stream=self._video(container))
+            first = next(self._decode(container), None)
+        return first is not None and first[0] <= start
+
+    @property
+    def seekable(self) -> bool:
+        """Whether the file can be entered in the middle."""
+        return self._timeline.seekable
+
     def pick(self, chosen: Sequence[int], size: Size | None = None) -> Iterator[PickedFrame]:
         timeline = self._timeline
         runs = timeline.plan(chosen)

@@ -7,10 +7,13 @@ from contextlib import suppress
 from fractions import Fraction
 from heapq import merge
 from itertools import chain, groupby
+from math import inf
 from pathlib import Path
+from sys import maxsize
 from typing import TypeAlias
 
 import av
+import numpy as np
 from av.audio.frame import AudioFrame
 from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
@@ -30,15 +33,21 @@ from densevidcap.viz.sequences import box_at
 from densevidcap.viz.video import fit_video, write_video
 
 RATE = 48_000
+ENTRY = 1.0
+"""Seconds of sound around a span that are decoded with it: codecs need some to begin with."""
 
 _Packet: TypeAlias = "Packet[VideoStream] | Packet[AudioStream]"
 
 
-def add_sound(silent: Path, clip: VideoClip, path: Path) -> None:
+Span: TypeAlias = tuple[float, float]
+"""Seconds from the clip's first picture: from when, until when."""
+
+
+def add_sound(silent: Path, clip: VideoClip, path: Path, span: Span = (0.0, inf)) -> None:
     """Write the MP4 at `silent` to `path` with the clip's best sound as AAC.
 
     Pictures are copied as they are; a few packets are held at a time. A clip without sound stays
-    silent.
+    silent. Of the sound, what is heard in `span`, to the sample; it begins when the pictures do.
     """
     with (
         replacing(path) as temporary,
@@ -53,8 +62,8 @@ def add_sound(silent: Path, clip: VideoClip, path: Path) -> None:
         # A codec that is unknown here has no context.
         if isinstance(sound, AudioStream) and sound.codec_context is not None:
             heard = film.add_stream("aac", rate=RATE, layout="stereo")
-            longest = clip.limits.max_duration
-            packets = _encode(_decode(source, sound, longest), heard)
+            decoded = _decode(source, sound, clip.limits.max_duration, span, clip.seekable)
+            packets = _encode(_trim(_resample(decoded), span), heard)
             streams.append(_keep_forward(packets))
         for packet in merge(*streams, key=_seconds):
             film.mux(packet)
@@ -68,7 +77,7 @@ def _copy(container: InputContainer, into: VideoStream) -> Iterator[Packet[Video
             yield packet
 
 
-def _encode(frames: Iterator[AudioFrame], into: AudioStream) -> Iterator[Packet[AudioStream]]:
+def _resample(frames: Iterator[AudioFrame]) -> Iterator[AudioFrame]:
     # A broadcast may switch between stereo and surround; a resampler takes one kind only.
     for _, alike in groupby(frames, lambda f: (f.format.name, f.layout.name, f.sample_rate)):
         resampler = AudioResampler("fltp", "stereo", RATE)
@@ -76,17 +85,46 @@ def _encode(frames: Iterator[AudioFrame], into: AudioStream) -> Iterator[Packet[
             for resampled in resampler.resample(frame):
                 # Sound that needs no change passes through, the closing None included.
                 if resampled is not None:
-                    yield from into.encode(resampled)
+                    yield resampled
+
+
+def _trim(frames: Iterator[AudioFrame], span: Span) -> Iterator[AudioFrame]:
+    """The samples inside the span, on a clock that begins with it; all there are, as they are."""
+    if span == (0.0, inf):
+        yield from frames
+        return
+    start, end = (round(side * RATE) if side < inf else maxsize for side in span)
+    for frame in frames:
+        if frame.pts is None or frame.time_base is None:
+            continue
+        first = round(frame.pts * frame.time_base * RATE)
+        kept = slice(max(0, start - first), max(0, min(frame.samples, end - first)))
+        samples = np.ascontiguousarray(frame.to_ndarray()[:, kept], np.float32)
+        if samples.shape[1]:
+            part = AudioFrame.from_ndarray(samples, "fltp", "stereo")
+            part.sample_rate, part.time_base = RATE, Fraction(1, RATE)
+            part.pts = max(first, start) - start
+            yield part
+
+
+def _encode(frames: Iterator[AudioFrame], into: AudioStream) -> Iterator[Packet[AudioStream]]:
+    for frame in frames:
+        yield from into.encode(frame)
     yield from into.encode(None)
 
 
-def _decode(container: InputContainer, stream: AudioStream, longest: float) -> Iterator[AudioFrame]:
+def _decode(
+    container: InputContainer, stream: AudioStream, longest: float, span: Span, seekable: bool
+) -> Iterator[AudioFrame]:
     """Intact sound from the first picture on, which is where the new pictures' clock starts.
 
     A damaged file may stamp sound with any time. Past `longest` seconds it is left out: such a
-    stamp may be too large for the frame's type, or for the film.
+    stamp may be too large for the frame's type, or for the film. What lies well outside the span
+    is not decoded, where the file allows that.
     """
     start = _find_start(container)
+    if seekable and span[0] > ENTRY:
+        container.seek(round((float(start) + span[0] - ENTRY) * 1_000_000))
     with suppress(FFmpegError):
         for packet in container.demux(stream):
             with suppress(FFmpegError):
@@ -94,6 +132,8 @@ def _decode(container: InputContainer, stream: AudioStream, longest: float) -> I
                     if frame.pts is None or frame.time_base is None:
                         continue
                     stamp = frame.pts - round(start / frame.time_base)
+                    if stamp * frame.time_base > span[1] + ENTRY:
+                        return
                     if 0 <= stamp * frame.time_base <= longest:
                         frame.pts = stamp
                         yield frame
@@ -125,16 +165,20 @@ def write_film(
     pictures: Iterable[tuple[float, Image.Image]],
     size: Size,
     clip: Clip,
-    advance: Callable[[], None],
+    advance: Callable[[], None] = lambda: None,
+    span: Span = (0.0, inf),
 ) -> None:
-    """Write (seconds, picture) of that even size; `advance` is called after each."""
+    """Write (seconds, picture) of that even size; `advance` is called after each.
+
+    The sound is the clip's in `span`, which is when the pictures are of.
+    """
     if not isinstance(clip, VideoClip) or not clip.info.has_sound:
         write_video(path, pictures, size, advance)
         return
     with workspace(path.parent) as private:
         silent = private / "silent.mp4"
         write_video(silent, pictures, size, advance)
-        add_sound(silent, clip, path)
+        add_sound(silent, clip, path, span)
 
 
 def write_annotated(

@@ -2,7 +2,8 @@
 
 Sentences are in a full-text index (FTS5, English stems). Words that regions show are planes: for
 each word a byte a segment, how probable it is there, so that a question reads only its own words.
-Only clips that are new or changed are read.
+How segments and their regions look lies in files beside it, which are mapped into memory. Only
+clips that are new or changed are read.
 """
 
 from __future__ import annotations
@@ -10,20 +11,30 @@ from __future__ import annotations
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from densevidcap.errors import CorpusError, DenseVidCapWarning
-from densevidcap.library.shown import WordList, from_byte, to_byte
+from densevidcap.library import looks
+from densevidcap.library.looks import REGIONS, SEGMENTS, Ids, Looks
+from densevidcap.library.shown import (
+    HalfArray,
+    Int8Array,
+    ShownWords,
+    WordList,
+    from_byte,
+    to_byte,
+    to_rows,
+)
 from densevidcap.library.store import INDEX, Library
 from densevidcap.types import DenseCaptions, FloatArray, UInt8Array
 
-VERSION = 2
+VERSION = 3
 BLOCK = 1024
 """Segments of one row of a plane."""
 TOGETHER = 256
@@ -47,7 +58,6 @@ CREATE INDEX sentences_of_segment ON sentences (segment);
 """
 
 Embed = Callable[[Sequence[str]], FloatArray]
-Ids = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -80,11 +90,30 @@ class Card:
     """Seconds since 1970 when it was captioned."""
 
 
+@dataclass
+class _New:
+    """What is taken in together, by segment."""
+
+    words: dict[int, tuple[Ids, UInt8Array]] = field(default_factory=dict)
+    """Their numbers, and how probable they are."""
+    rows: dict[tuple[str, str, int], list[tuple[int, Int8Array]]] = field(default_factory=dict)
+    """By kind, digest and width."""
+
+    def add_rows(self, segment: int, digest: str, seen: ShownWords) -> None:
+        width = len(seen.look)
+        regions = seen.vectors.reshape(-1, width)
+        for kind, rows in ((SEGMENTS, to_rows(seen.look[None])), (REGIONS, regions)):
+            if len(rows):
+                self.rows.setdefault((kind, digest, width), []).append((segment, rows))
+
+
 class Index:
     """Numbers of segments begin at 1 and are not those of the clips' own."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
+        """Vectors lie in the folder."""
         self._db = connection
+        self.looks = Looks(connection, folder)
         self._stemmer = _Stemmer()
 
     def update(
@@ -92,42 +121,67 @@ class Index:
     ) -> int:
         """Take in what is new or changed, let go what is gone; return how many clips that were."""
         known = dict(self._db.execute("SELECT identity, stamp FROM clips"))
-        now = {each: _stamp(library, each) for each in library.identities()}
+        now = _stamp(library)
         gone = [each for each, stamp in known.items() if now.get(each) != stamp]
         new = [each for each, stamp in now.items() if known.get(each) != stamp]
-        with self._db:
-            for identity in gone:
-                self._remove(identity)
+        if gone:
+            with self._writing():
+                for identity in gone:
+                    self._remove(identity, now.get(identity, ""))
         lexica: dict[str, _Numbered] = {}
         for start in range(0, len(new), TOGETHER):
-            with self._db:
-                shown: dict[int, tuple[Ids, UInt8Array]] = {}
+            with self._writing():
+                found = _New()
                 for identity in new[start : start + TOGETHER]:
                     try:
-                        shown |= self._add(library, identity, now[identity], lexica)
+                        self._add(library, identity, now[identity], lexica, found)
                     except CorpusError as error:
                         # One that is damaged must not be in the way of the others.
                         warnings.warn(f"not searched: {error}", DenseVidCapWarning, stacklevel=2)
                     advance()
-                self._write_planes(shown)
+                self._write_planes(found.words)
+                for space, rows in found.rows.items():
+                    self.looks.add(*space, rows)
+        if gone or new:
+            with self._writing():
+                self.looks.tidy()
         if embed is not None:
             self._embed(embed)
         return len(gone) + len(new)
 
-    def _remove(self, identity: str) -> None:
-        (clip,) = self._db.execute(
-            "SELECT id FROM clips WHERE identity = ?", (identity,)
-        ).fetchone()
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Alone from the first look on: others may take in the same clips at the same time."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+
+    def _remove(self, identity: str, stamp: str) -> None:
+        """Unless another process has it as it is now."""
+        query = "SELECT id FROM clips WHERE identity = ? AND stamp != ?"
+        row = self._db.execute(query, (identity, stamp)).fetchone()
+        if row is None:
+            return
+        (clip,) = row
         for (segment,) in self._db.execute("SELECT id FROM segments WHERE clip = ?", (clip,)):
             self._db.execute("DELETE FROM texts WHERE rowid = ?", (segment,))
             self._db.execute("DELETE FROM sentences WHERE segment = ?", (segment,))
+            self.looks.remove(segment)
         self._db.execute("DELETE FROM segments WHERE clip = ?", (clip,))
         self._db.execute("DELETE FROM clips WHERE id = ?", (clip,))
 
     def _add(
-        self, library: Library, identity: str, stamp: str, lexica: dict[str, _Numbered]
-    ) -> dict[int, tuple[Ids, UInt8Array]]:
-        """The words of each of the clip's segments, by number, and how probable they are."""
+        self,
+        library: Library,
+        identity: str,
+        stamp: str,
+        lexica: dict[str, _Numbered],
+        found: _New,
+    ) -> None:
+        """A clip and its segments; what is shown in them is only `found`."""
+        known = self._db.execute("SELECT 1 FROM clips WHERE identity = ?", (identity,))
+        if known.fetchone() is not None:
+            return
         captions, record = library.captions(identity), library.read_words(identity)
         best = next(iter(captions), None)
         glance = (
@@ -144,7 +198,6 @@ class Index:
         spans = [(s.start, s.end) for s in record.segments] if record else []
         unsaid = " . ".join(text for text, _ in record.unsaid) if record else ""
         spans = spans or [(0.0, captions.duration)]
-        shown = {}
         for number, (start, end) in enumerate(spans):
             segment = self._db.execute(
                 "INSERT INTO segments VALUES (NULL, ?, ?, ?, ?)", (clip, number, start, end)
@@ -163,9 +216,9 @@ class Index:
                     lexicon = library.read_lexicon(record.digest)
                     lexica[record.digest] = _Numbered(lexicon, self._number_words(lexicon))
                 lexicon, numbers = lexica[record.digest]
-                likely = lexicon.calibrate(from_byte(record.segments[number].clip))
-                shown[segment] = numbers, to_byte(likely)
-        return shown
+                seen = record.segments[number]
+                found.words[segment] = numbers, to_byte(lexicon.calibrate(from_byte(seen.clip)))
+                found.add_rows(segment, record.digest, seen)
 
     def _write_planes(self, shown: Mapping[int, tuple[Ids, UInt8Array]]) -> None:
         """A number may have been another segment's before, with other words."""
@@ -210,6 +263,12 @@ class Index:
 
     # Questions
 
+    @property
+    def version(self) -> int:
+        """Another when another process has written."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
     def read_segments(self) -> dict[int, SegmentRow]:
         """By number."""
         rows = self._db.execute(
@@ -243,26 +302,24 @@ class Index:
 
     def read_plane(self, word: int, segments: Ids) -> FloatArray:
         """Of these segments, the probability that people name the word there."""
-        plane = np.zeros((int(segments.max()) // BLOCK + 1, BLOCK), np.uint8)
-        query = "SELECT block, likely FROM planes WHERE word = ?"
-        for block, likely in self._db.execute(query, (word,)):
-            if block < len(plane):
-                plane[block] = np.frombuffer(likely, np.uint8)
-        return from_byte(plane.ravel()[segments])
+        first, last = int(segments.min()) // BLOCK, int(segments.max()) // BLOCK
+        plane = np.zeros((last - first + 1, BLOCK), np.uint8)
+        query = "SELECT block, likely FROM planes WHERE word = ? AND block BETWEEN ? AND ?"
+        for block, likely in self._db.execute(query, (word, first, last)):
+            plane[block - first] = np.frombuffer(likely, np.uint8)
+        return from_byte(plane.ravel()[segments - first * BLOCK])
 
     def stem(self, words: Sequence[str]) -> set[str]:
         return self._stemmer.stem(words)
 
-    def read_meanings(self) -> tuple[Ids, FloatArray, list[str]]:
-        """Of all sentences that are said: their segments, directions (S, D) and texts."""
+    def read_meanings(self) -> tuple[Ids, HalfArray]:
+        """Of all sentences that are said: their segments, and directions (S, D)."""
         rows = self._db.execute(
-            "SELECT segment, meaning, text FROM sentences WHERE meaning IS NOT NULL ORDER BY id"
+            "SELECT segment, meaning FROM sentences WHERE meaning IS NOT NULL ORDER BY id"
         ).fetchall()
-        if not rows:
-            return np.zeros(0, np.int64), np.zeros((0, 1), np.float32), []
-        vectors = np.stack([np.frombuffer(blob, np.float16) for _, blob, _ in rows])
-        segments = np.array([segment for segment, _, _ in rows], np.int64)
-        return segments, vectors.astype(np.float32), [text for _, _, text in rows]
+        segments = np.array([segment for segment, _ in rows], np.int64)
+        vectors = np.frombuffer(b"".join(meaning for _, meaning in rows), np.float16)
+        return segments, vectors.reshape(len(rows), -1) if rows else vectors.reshape(0, 1)
 
 
 class _Stemmer:
@@ -294,19 +351,21 @@ def open_index(library: Library) -> Iterator[Index]:
 
     Where the folder cannot be written, one in memory that is gone afterwards.
     """
-    path = library.folder / INDEX
-    try:
-        connection = _connect(path)
-    except sqlite3.OperationalError:
-        connection = _prepare(sqlite3.connect(":memory:"))
-    with closing(connection):
-        yield Index(connection)
+    folder = library.folder
+    with ExitStack() as stack:
+        try:
+            connection = _connect(folder / INDEX)
+        except (sqlite3.OperationalError, OSError):
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            connection = _prepare(sqlite3.connect(":memory:"), folder)
+        stack.enter_context(closing(connection))
+        yield Index(connection, folder)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=60)
     try:
-        return _prepare(connection)
+        return _prepare(connection, path.parent)
     except sqlite3.OperationalError:
         connection.close()
         raise
@@ -314,31 +373,36 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         # Our own file, which holds nothing that is not elsewhere too.
         path.unlink()
-        return _prepare(sqlite3.connect(path, timeout=60))
+        return _prepare(sqlite3.connect(path, timeout=60), path.parent)
 
 
-def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """With all its tables; a LookupError for an index of another version."""
+def _prepare(connection: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
+    """With all its tables; a LookupError for an index of another version, or without its files."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version not in (0, VERSION):
         raise LookupError(version)
     if version == 0:
-        connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        connection.executescript(
+            f"BEGIN; {_SCHEMA} {looks.SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+    if not Looks(connection, folder).are_whole:
+        raise LookupError(folder)
     return connection
 
 
-def _stamp(library: Library, identity: str) -> str:
-    """Changes with the clip's result and with what a person says of it."""
+def _stamp(library: Library) -> dict[str, str]:
+    """Of each clip: changes with its result and with what a person says of it."""
     kinds = (("clips", ".json"), ("corrections", ".json"), ("words", ".safetensors"))
-    return " ".join(_look_at(library.place(kind, identity, ending)) for kind, ending in kinds)
-
-
-def _look_at(path: Path) -> str:
-    try:
-        status = path.stat()
-    except OSError:
-        return "-"
-    return f"{status.st_size}/{status.st_mtime_ns}"
+    looks: list[dict[str, str]] = []
+    for kind, ending in kinds:
+        looks.append({})
+        for entry in library.scan(kind, ending):
+            # A clip may be taken out meanwhile.
+            with suppress(FileNotFoundError):
+                status = entry.stat()
+                identity = entry.name[: -len(ending)]
+                looks[-1][identity] = f"{status.st_size}/{status.st_mtime_ns}"
+    return {each: " ".join(look.get(each, "-") for look in looks) for each in sorted(looks[0])}
 
 
 def _list_said(

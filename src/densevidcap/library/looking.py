@@ -9,7 +9,7 @@ import numpy as np
 from densevidcap.config import BoxesConfig
 from densevidcap.data.lexicon import CONTENT, Lexicon
 from densevidcap.data.sampling import Shot
-from densevidcap.library.shown import ShownWords, to_byte
+from densevidcap.library.shown import ShownWords, find_middles, to_byte, to_rows
 from densevidcap.models.shown_words import score_clip
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.confidence import Trust
@@ -26,6 +26,8 @@ FOLLOWED = 12
 """The likeliest of them have a box in the best frame of each of"""
 PARTS = 3
 """so many parts of the segment, the others in the best frame of all."""
+ALIKE = 0.9
+"""Moments whose features have this cosine are one."""
 
 
 def gather_words(
@@ -43,6 +45,7 @@ def gather_words(
     ]
     boxes = [_fit(model, seen, word, frame, config) for word, frame in places]
     small = np.min_scalar_type(len(model.lexicon))
+    moments = _choose_moments(seen.features)
     return ShownWords(
         *span,
         grid=seen.grid,
@@ -56,6 +59,8 @@ def gather_words(
         boxes=np.array(boxes, np.uint8).reshape(-1, 4),
         boxed_frames=np.array([frame for _, frame in places], np.uint16),
         look=seen.features.mean(axis=(0, 1)).astype(np.float16),
+        moments=np.array(moments, np.uint16),
+        vectors=to_rows(seen.features[moments]),
     )
 
 
@@ -72,6 +77,21 @@ def _choose_frames(likely: FloatArray, parts: int) -> list[int]:
         if len(part) and likely[part].max() >= SEEN:
             best.add(int(part[likely[part].argmax()]))
     return sorted(best)
+
+
+def _choose_moments(features: FloatArray) -> list[int]:
+    """Middle frames of parts that do not look like the part before: a still scene has one."""
+    kept: list[int] = []
+    for frame in find_middles(len(features)):
+        if not kept or _compare(features[kept[-1]], features[frame]) < ALIKE:
+            kept.append(frame)
+    return kept
+
+
+def _compare(one: FloatArray, other: FloatArray) -> float:
+    """The cosine of all their features."""
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(np.vdot(one, other)) / lengths if lengths else 1.0
 
 
 def _fit(

@@ -21,9 +21,11 @@ import numpy.typing as npt
 from densevidcap.data.lexicon import list_content_words
 from densevidcap.data.text import tokenise
 from densevidcap.errors import CorpusError
-from densevidcap.library.index import Card, Embed, Ids, Index, SegmentRow, open_index
+from densevidcap.library.index import Card, Embed, Index, SegmentRow, open_index
+from densevidcap.library.looks import Ids
 from densevidcap.library.shown import ShownWords
 from densevidcap.library.store import Library
+from densevidcap.library.vectors import BLOCK
 from densevidcap.types import Box, Caption
 
 WEIGHTS: Mapping[str, float] = {"sentences": 0.1, "words": 1.0, "meaning": 0.2}
@@ -85,31 +87,33 @@ class Finder:
         advance: Callable[[], None] = lambda: None,
     ) -> None:
         """Without `embed`, the model of the extra `meaning` embeds, if it is installed."""
-        self._library = library
+        self.library = library
         self._stack = ExitStack()
         self._embed = embed or _find_embedding()
-        self._index: Index = self._stack.enter_context(open_index(library))
+        self.index: Index = self._stack.enter_context(open_index(library))
         self.segments: dict[int, SegmentRow] = {}
+        self._version = self.index.version
         self.refresh(advance)
 
     def refresh(self, advance: Callable[[], None] = lambda: None) -> bool:
         """Take in what is new or changed in the library; whether anything is."""
-        self._library.reread()
-        changed = self._index.update(self._library, self._embed, advance) > 0
+        self.library.reread()
+        changed = self.index.update(self.library, self._embed, advance) > 0
+        # Other processes may have taken in what is new.
+        changed |= self.index.version != self._version
         if changed or not self.segments:
-            self.segments = self._index.read_segments()
+            self._version = self.index.version
+            self.segments = self.index.read_segments()
             self._numbers: Ids = np.array(list(self.segments), np.int64)
             self._place = {number: place for place, number in enumerate(self.segments)}
-            self._meanings = self._index.read_meanings() if self._embed is not None else None
-        self.files = {
-            source.identity: (source, place)
-            for source, place in reversed(self._library.list_files())
-        }
+            self._meanings = self.index.read_meanings() if self._embed is not None else None
+        self.listed = self.library.list_files()
+        self.files = {source.identity: (source, place) for source, place in reversed(self.listed)}
         return changed
 
     def read_cards(self) -> list[Card]:
         """The clips that have a file, at a glance."""
-        return [card for card in self._index.read_cards() if card.identity in self.files]
+        return [card for card in self.index.read_cards() if card.identity in self.files]
 
     def __enter__(self) -> Finder:
         return self
@@ -150,7 +154,7 @@ class Finder:
     # Signals
 
     def _score_sentences(self, words: Sequence[str]) -> Scores | None:
-        matches = self._index.match(words, (1.0, UNSAID))
+        matches = self.index.match(words, (1.0, UNSAID))
         if not matches:
             return None
         scores = np.zeros(len(self.segments))
@@ -160,7 +164,7 @@ class Finder:
 
     def _score_words(self, words: Sequence[str]) -> Scores | None:
         """log P(people name all of these words), as if each were named by itself."""
-        known = [stems for word in words if (stems := self._index.find_words(word))]
+        known = [stems for word in words if (stems := self.index.find_words(word))]
         if not known:
             return None
         return np.asarray(sum(np.log(self._see(stems)) for stems in known), np.float64)
@@ -169,18 +173,22 @@ class Finder:
         """(N,): of words of one stem, the likeliest of each segment."""
         likely = np.full(len(self.segments), FAINT)
         for number in stems:
-            likely = np.maximum(likely, self._index.read_plane(number, self._numbers))
+            likely = np.maximum(likely, self.index.read_plane(number, self._numbers))
         return likely
 
     def _score_meaning(self, question: str) -> Scores | None:
         assert self._embed is not None
         assert self._meanings is not None
-        segments, vectors, _ = self._meanings
+        segments, vectors = self._meanings
         if not len(segments):
             return None
-        near = vectors @ self._embed([question])[0]
+        wanted = self._embed([question])[0]
         scores = np.full(len(self.segments), -1.0)
-        np.maximum.at(scores, [self._place[segment] for segment in segments.tolist()], near)
+        # In blocks, since half floats are made whole ones for it.
+        for start in range(0, len(segments), BLOCK):
+            block = slice(start, start + BLOCK)
+            near = vectors[block].astype(np.float32) @ wanted
+            np.maximum.at(scores, np.searchsorted(self._numbers, segments[block]), near)
         return scores
 
     # Reasons
@@ -218,8 +226,8 @@ class Finder:
     def _find_shown(self, word: str, number: int) -> tuple[str, float] | None:
         """The likeliest word of that stem, if it is likely at all."""
         best: tuple[str, float] | None = None
-        for each, name in self._index.find_words(word).items():
-            (likely,) = self._index.read_plane(each, np.array([number])).tolist()
+        for each, name in self.index.find_words(word).items():
+            (likely,) = self.index.read_plane(each, np.array([number])).tolist()
             if likely >= LIKELY and (best is None or likely > best[1]):
                 best = (name, likely)
         return best
@@ -230,13 +238,13 @@ class Finder:
         """The one that has most of the question's words, or else the nearest in meaning."""
         said = [
             caption
-            for caption in self._library.captions(row.identity)
+            for caption in self.library.captions(row.identity)
             if row.start <= (caption.start + caption.end) / 2 <= row.end
         ]
         if not said:
             return None
-        wanted = self._index.stem(words)
-        shared = [len(wanted & self._index.stem(list_words(caption.text))) for caption in said]
+        wanted = self.index.stem(words)
+        shared = [len(wanted & self.index.stem(list_words(caption.text))) for caption in said]
         best = int(np.argmax(shared))
         if shared[best]:
             return said[best]
@@ -255,9 +263,9 @@ class Finder:
         What regions show comes first: it has a place in every frame. The box is that of the first
         word of the question which is seen there, and of a sentence where none is.
         """
-        record = self._library.read_words(row.identity)
+        record = self.library.read_words(row.identity)
         if record is not None and words:
-            index = {w: n for n, w in enumerate(self._library.read_lexicon(record.digest).words)}
+            index = {w: n for n, w in enumerate(self.library.read_lexicon(record.digest).words)}
             segment = record.segments[row.number]
             placed = _place_words(segment, [index[word] for word in words if word in index])
             if placed is not None:

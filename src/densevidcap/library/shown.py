@@ -2,7 +2,8 @@
 
 They know far more than sentences say. For each segment: how probable each word of the lexicon is,
 in a byte; for each of its frames, the words that are likely there, and the region of each; for the
-likeliest words, a box that fits the thing where it is seen best. Reading needs no network.
+likeliest words, a box that fits the thing where it is seen best; and the features of all regions at
+a few moments, a byte a feature. Reading needs no network.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ from densevidcap.types import Box, FloatArray, Grid, TimeArray, UInt8Array
 VERSION = 1
 LEAST = 1e-6
 """Probabilities below it are as good as none."""
+MOMENTS = 4
+"""Parts of a segment whose middle frames' features can be kept."""
 
 Indices = npt.NDArray[np.unsignedinteger[Any]]
 HalfArray = npt.NDArray[np.float16]
+Int8Array = npt.NDArray[np.int8]
 
 
 def to_byte(probabilities: FloatArray) -> UInt8Array:
@@ -43,6 +47,19 @@ def to_byte(probabilities: FloatArray) -> UInt8Array:
 def from_byte(values: UInt8Array) -> FloatArray:
     """The probability again, within 3% of itself."""
     return np.asarray(np.exp(log(LEAST) * (1 - values.astype(np.float64) / 255)), np.float32)
+
+
+def to_rows(vectors: npt.NDArray[Any]) -> Int8Array:
+    """Their directions (…, D), a byte a feature; what has no direction stays none."""
+    largest = np.abs(vectors).max(axis=-1, keepdims=True).astype(np.float64)
+    scale = np.divide(127, largest, out=np.zeros_like(largest), where=largest > 0)
+    return np.asarray(np.rint(vectors * scale), np.int8)
+
+
+def find_middles(frames: int) -> list[int]:
+    """The middle frame of each part of a segment."""
+    parts = np.array_split(np.arange(frames), min(MOMENTS, frames))
+    return [int(part[len(part) // 2]) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -105,6 +122,19 @@ class ShownWords:
     """(N,): and in which frame it is."""
     look: HalfArray
     """(D,): the mean of its regions' features, to find what looks like it."""
+    moments: Indices
+    """(K,): frames of which every region's features are kept: middles of parts, without those that
+    look like the one before,"""
+    vectors: Int8Array
+    """(K, R, D): and those features, as directions."""
+
+    def find_moment(self, time: float) -> int | None:
+        """Which of the moments stands for that time; None where none were kept."""
+        if not len(self.moments):
+            return None
+        middles = np.array(find_middles(len(self.times)))
+        middle = middles[np.abs(self.times[middles] - time).argmin()]
+        return max(0, int(np.searchsorted(self.moments, middle, side="right")) - 1)
 
     def find_box(self, word: int, frame: int) -> Box | None:
         """Where that word is in a frame: the box that fits if it is of that frame, or the region's.
@@ -137,6 +167,8 @@ _ARRAYS = (
     "boxes",
     "boxed_frames",
     "look",
+    "moments",
+    "vectors",
 )
 
 
@@ -177,6 +209,11 @@ class WordRecord:
             if content["version"] != VERSION:
                 raise ValueError(f"version {content['version']}, not {VERSION}")
             rows: Sequence[Mapping[str, Any]] = content["segments"]
+            # Of the first libraries, which kept none.
+            for number in range(len(rows)):
+                width = len(arrays[f"{number}.look"])
+                arrays.setdefault(f"{number}.moments", np.zeros(0, np.uint16))
+                arrays.setdefault(f"{number}.vectors", np.zeros((0, 0, width), np.int8))
             segments = (
                 ShownWords(
                     row["start"],

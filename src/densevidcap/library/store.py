@@ -9,7 +9,7 @@
     removed/ab/abcd…/       what was known of a clip that a person took out, until it is forgotten
     studio/                 clips that were dropped on the studio's page, and its queue
     lexica/….json           the words that can be shown
-    index.sqlite            made of all this for `find`, and again whenever it is missing
+    index.sqlite, index-….int8   made of all this for `find`, and again whenever it is missing
 
 Clips are named by what they hold, so files may be renamed and folders moved.
 """
@@ -17,9 +17,10 @@ Clips are named by what they hold, so files may be renamed and folders moved.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -32,7 +33,7 @@ from densevidcap.errors import CorpusError, OutputError
 from densevidcap.export.json_file import UNSOUND, caption_from_dict, from_dict, to_dict
 from densevidcap.files import WORKSPACE, hold, replacing, writing
 from densevidcap.intake import parse_json
-from densevidcap.types import Caption, DenseCaptions
+from densevidcap.types import Box, Caption, DenseCaptions
 
 if TYPE_CHECKING:
     from densevidcap.library.search import Answer
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 VERSION = 1
 """Raised when a reader of older libraries would misunderstand newer ones."""
 CARD, SOURCES, FAILED, INDEX = "library.json", "sources.jsonl", "failed.txt", "index.sqlite"
+VECTORS = "index"
+"""How the names of the index's other files begin."""
 STUDIO = "studio"
 BUSY = "another process is writing here"
 _REMOVED = "removed"
@@ -184,12 +187,14 @@ class Library:
         # A place that was noted under two paths, because all was moved, is what was noted last.
         places = {self.locate(source): source for source in self.sources.values()}
         by_clip: dict[str, list[tuple[Source, str]]] = defaultdict(list)
+        done = {*self.identities()}
         for place, source in places.items():
-            if source.identity is not None and self.is_done(source.identity):
+            if source.identity is not None and source.identity in done:
                 by_clip[source.identity].append((source, place))
         found: list[tuple[Source, str]] = []
         for files in by_clip.values():
-            found += [each for each in files if _is_there(each[1])] or files[-1:]
+            there = files if len(files) == 1 else [each for each in files if _is_there(each[1])]
+            found += there or files[-1:]
         return sorted(found, key=lambda each: (each[0].name, each[1]))
 
     def list_failures(self) -> list[Source]:
@@ -213,7 +218,13 @@ class Library:
         return sum(1 for _ in self.identities())
 
     def identities(self) -> Iterator[str]:
-        yield from sorted(path.stem for path in self.folder.glob("clips/??/*.json"))
+        yield from sorted(entry.name[:-5] for entry in self.scan("clips"))
+
+    def scan(self, kind: str, ending: str = ".json") -> Iterator[os.DirEntry[str]]:
+        """The files of that kind, of all clips: one look at a folder tells of many."""
+        for part in _scan(self.folder / kind):
+            if len(part.name) == 2:
+                yield from (each for each in _scan(part.path) if each.name.endswith(ending))
 
     def place(self, kind: str, identity: str, ending: str = ".json") -> Path:
         return self.folder / kind / identity[:2] / f"{identity}{ending}"
@@ -402,11 +413,17 @@ class Library:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 source.replace(target)
 
-    def find_identity(self, place: str | Path) -> str:
-        """Of a file by its path, by its name in the library, or by the end of either."""
+    def find_identity(
+        self, place: str | Path, listed: Sequence[tuple[Source, str]] | None = None
+    ) -> str:
+        """Of a file by its path, by its name in the library, or by the end of either.
+
+        `listed` are the library's files, where they are known already.
+        """
         wanted = str(place)
         absolute = name_path(wanted)
-        files = [(source, at) for source, at in self.list_files() if source.identity is not None]
+        every = self.list_files() if listed is None else listed
+        files = [(source, at) for source, at in every if source.identity is not None]
         for fits in (
             lambda source, at: at == absolute or source.path == absolute,
             lambda source, _: source.name == wanted,
@@ -430,6 +447,20 @@ class Library:
         with Finder(self) as finder:
             return finder.find(question, most)
 
+    def more_like(
+        self,
+        clip: str | Path,
+        at: float | None = None,
+        box: Box | None = None,
+        most: int = 10,
+    ) -> list[Answer]:
+        """What looks most like a clip, like it at a second, or like a part of its picture."""
+        from densevidcap.library.likeness import find_alike
+        from densevidcap.library.search import Finder
+
+        with Finder(self) as finder:
+            return find_alike(finder, str(clip), at, box, most)
+
 
 def name_path(source: Path | str) -> str:
     """Absolute, and the same for all ways to write it; links are left as they are."""
@@ -438,6 +469,15 @@ def name_path(source: Path | str) -> str:
 
 def is_library(folder: Path) -> bool:
     return (folder / CARD).is_file()
+
+
+def _scan(folder: Path | str) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing if there is none."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _has_content(folder: Path) -> bool:
