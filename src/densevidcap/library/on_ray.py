@@ -187,13 +187,14 @@ def _connected(address: str | None, workers: int | None) -> Iterator[int]:
             count = workers or os.cpu_count() or 1
             scratch = stack.enter_context(_scratch())
             stack.callback(ray.shutdown)
-            ray.init(
-                "local",
-                num_cpus=count + SPARE,
-                include_dashboard=False,
-                _temp_dir=str(scratch),
-                **quiet,
-            )
+            with _muted():
+                ray.init(
+                    "local",
+                    num_cpus=count + SPARE,
+                    include_dashboard=False,
+                    _temp_dir=str(scratch),
+                    **quiet,
+                )
         else:
             stack.callback(ray.shutdown)
             _join(address, quiet)
@@ -214,12 +215,27 @@ def _join(address: str, quiet: dict[str, Any]) -> None:
             " of its machines (`ray job submit`) with --address auto"
         )
     try:
-        ray.init(address, **quiet)
+        with _muted():
+            ray.init(address, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise DenseVidCapError(
             f"{address}: cannot be used as a Ray cluster ({said}); check --address or RAY_ADDRESS"
         ) from error
+
+
+@contextmanager
+def _muted() -> Iterator[None]:
+    """Ray's core tells on standard error, before any setting is in force, what its settings are."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 @contextmanager
