@@ -38,6 +38,8 @@ from densevidcap.library.store import Library
 from densevidcap.progress import Silent
 
 COUNT = 8
+PATIENCE = 600
+"""Seconds that a busy machine may take to start three nodes."""
 SETTINGS = {"frames.most": 2, "selection.k": 2, "decoding.beam": 3, "decoding.samples": 0}
 """Those of FAST."""
 
@@ -59,10 +61,12 @@ def cluster() -> Iterator[Any]:
         # Sockets have short paths.
         patch.setenv("RAY_TMPDIR", short)
         made = Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "include_dashboard": False, "wait": False},
         )
         for _ in range(2):
-            made.add_node(num_cpus=1)
+            made.add_node(num_cpus=1, wait=False)
+        made.wait_for_nodes(timeout=PATIENCE)
         yield made
         made.shutdown()
 
@@ -157,7 +161,7 @@ def test_a_node_that_is_lost_costs_no_clip(cluster: Any, model: Path, clips: Pat
     finally:
         is_over.set()
         losing.join()
-        cluster.add_node(num_cpus=1)
+        cluster.add_node(num_cpus=1, wait=False)
     assert {*outcomes} == {*sources}
     assert all(isinstance(outcome, Described) for outcome in outcomes.values())
     first, second = read_diary(clips, STUCK)

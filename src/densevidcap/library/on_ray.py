@@ -36,18 +36,20 @@ SCRATCH = "densevidcap-ray-"
 LONGEST = 24
 """Characters of the folder that this is in: a socket's path has 107 bytes at most."""
 
-QUIET = {
+ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     # What raylets tell of workers that died goes to standard output, where our sentences are.
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
+    # Seconds, on a busy machine.
+    "RAY_gcs_server_port_wait_time_s": "300",
 }
-"""Read when Ray is imported, or by what it starts. What a user sets stays."""
+"""Quiet and patient. Read when Ray is imported, or by what it starts; what a user sets stays."""
 
 
 def need_ray() -> None:
     """A MissingExtraError where Ray Data is not installed."""
-    for name, value in QUIET.items():
+    for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
         import ray.data  # noqa: F401
@@ -181,23 +183,28 @@ def _connected(address: str | None, workers: int | None) -> Iterator[int]:
 
     import ray
 
-    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     with ExitStack() as stack:
         if address is None:
             count = workers or os.cpu_count() or 1
             scratch = stack.enter_context(_scratch())
             stack.callback(ray.shutdown)
-            with _muted():
-                ray.init(
+            with _explaining("Ray: does not start on this machine", "try it again"):
+                _begin(
                     "local",
                     num_cpus=count + SPARE,
                     include_dashboard=False,
                     _temp_dir=str(scratch),
-                    **quiet,
                 )
         else:
+            if address.startswith("ray://"):
+                raise DenseVidCapError(
+                    f"{address}: Ray Data cannot be used from outside of a cluster; run this"
+                    " command on one of its machines (`ray job submit`) with --address auto"
+                )
             stack.callback(ray.shutdown)
-            _join(address, quiet)
+            remedy = "check --address or RAY_ADDRESS"
+            with _explaining(f"{address}: cannot be used as a Ray cluster", remedy):
+                _begin(address)
             count = workers or max(1, int(ray.cluster_resources().get("CPU", 0)) - SPARE)
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)
         context = ray.data.DataContext.get_current()
@@ -206,22 +213,23 @@ def _connected(address: str | None, workers: int | None) -> Iterator[int]:
         yield count
 
 
-def _join(address: str, quiet: dict[str, Any]) -> None:
+def _begin(address: str, **options: Any) -> None:
+    import logging
+
     import ray
 
-    if address.startswith("ray://"):
-        raise DenseVidCapError(
-            f"{address}: Ray Data cannot be used from outside of a cluster; run this command on one"
-            " of its machines (`ray job submit`) with --address auto"
-        )
+    with _muted():
+        ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, **options)
+
+
+@contextmanager
+def _explaining(what: str, remedy: str) -> Iterator[None]:
+    """Ray says by exceptions of any class that it cannot begin."""
     try:
-        with _muted():
-            ray.init(address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+        yield
+    except Exception as error:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise DenseVidCapError(
-            f"{address}: cannot be used as a Ray cluster ({said}); check --address or RAY_ADDRESS"
-        ) from error
+        raise DenseVidCapError(f"{what} ({said}); {remedy}") from error
 
 
 @contextmanager
