@@ -37,6 +37,8 @@ SET, SET_KILLS = 300, 5
 """Clips of a library, and how often it is killed."""
 ON_RAY, RAY_KILLS = 24, (3, 10)
 """Clips of a library on Ray, and how many are told when a worker, and when the driver is killed."""
+PATIENCE = 600
+"""Seconds that the processes of a killed cluster may take to end on a busy machine."""
 SEED = 0
 END = re.compile(r"done before|[\d,]+ words|epoch \d+, step .+|of [\d,]+ held-out clips")
 """What is told when a stage of training is done."""
@@ -244,7 +246,7 @@ def kill_on_ray(folder: Path, _: random.Random) -> None:
     cluster = driver.children(recursive=True)
     driver.kill()
     assert driver.wait() < 0
-    _, alive = psutil.wait_procs(cluster, timeout=60)
+    _, alive = psutil.wait_procs(cluster, timeout=PATIENCE)
     reported = list_told(out.read_text())
     kept = len(Library(library))
     again = Told(list_arguments(library, *ray))
@@ -256,7 +258,7 @@ def kill_on_ray(folder: Path, _: random.Random) -> None:
         f"  ray: {ON_RAY} clips, an undisturbed run ends as a local one; a worker killed at"
         f" {RAY_KILLS[0]} clips and the driver at {len(reported)}: {kept} kept, {len(after)} done"
         " by the next run, 0 lost, 0 done again, the library as a local one's;"
-        f" {len(alive)} processes of the killed run's cluster left after a minute"
+        f" {len(alive)} processes of the killed cluster left"
     )
 
 
