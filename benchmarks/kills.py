@@ -1,10 +1,11 @@
-"""A hundred kills at random moments, fifty of `caption`, fifty of `train`, and five of a library.
+"""Kills at random moments: fifty of `caption`, fifty of `train`, five of a library, two on Ray.
 
 `python -m benchmarks.kills train` is for one of them.
 
 What a killed run had reported must be there, whole and like what an undisturbed run writes, and a
 training that was killed again and again must end in the same weights, bit by bit. A library of 300
-clips that was killed again and again must lose none, do none twice, and end as an undisturbed one.
+clips that was killed again and again must lose none, do none twice, and end as an undisturbed one;
+so must one that is made on Ray, of which a worker is killed, then the driver.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
 import av
+import psutil
 from tests.data.made_clips import tone, write_video
 from tests.pipeline.small_model import write_model
 from tests.train.tiny_config import write_config, write_table
@@ -33,13 +35,22 @@ KILLS = 50
 CLIPS = 8
 SET, SET_KILLS = 300, 5
 """Clips of a library, and how often it is killed."""
+ON_RAY, RAY_KILLS = 24, (3, 10)
+"""Clips of a library on Ray, and how many are told when a worker, and when the driver is killed."""
+PATIENCE = 600
+"""Seconds that the processes of a killed cluster may take to end on a busy machine."""
 SEED = 0
 END = re.compile(r"done before|[\d,]+ words|epoch \d+, step .+|of [\d,]+ held-out clips")
 """What is told when a stage of training is done."""
 
 
 def run(*verbs: str) -> None:
-    kinds = {"caption": kill_captioning, "train": kill_training, "library": kill_library}
+    kinds = {
+        "caption": kill_captioning,
+        "train": kill_training,
+        "library": kill_library,
+        "ray": kill_on_ray,
+    }
     for verb, kill in kinds.items():
         if not verbs or verb in verbs:
             with TemporaryDirectory() as folder:
@@ -198,6 +209,56 @@ def kill_library(folder: Path, moments: random.Random) -> None:
         f"  library: {SET} clips, {kills} kills in {runs} runs, an undisturbed run takes"
         f" {undisturbed.seconds:.0f} s; {len(reported)} clips reported done, 0 lost, 0 done again,"
         " and the library ends as the undisturbed one"
+    )
+
+
+def kill_on_ray(folder: Path, _: random.Random) -> None:
+    """On a cluster of its own with two workers: one of them dies, then all of it."""
+    model = write_model(folder / "model")
+    clips = folder / "clips"
+    clips.mkdir()
+    for number in range(ON_RAY):
+        write_video(clips / f"clip{number}.mp4", milliseconds=[0, 90 + number, 900 + number])
+
+    def list_arguments(library: Path, *options: object) -> list[object]:
+        return ["caption", clips, "--model", model, "--library", library, *options]
+
+    ray = ["--on", "ray", "--workers", 2]
+    Told(list_arguments(folder / "local"))
+    expected = read_library(folder / "local")
+    undisturbed = Told(list_arguments(folder / "undisturbed", *ray))
+    assert len({*list_told(undisturbed.out)}) == ON_RAY
+    assert read_library(folder / "undisturbed") == expected
+    library, out = folder / "killed", folder / "told.txt"
+    with out.open("w") as stream:
+        command = [sys.executable, "-m", "densevidcap", *map(str, list_arguments(library, *ray))]
+        driver = psutil.Popen(command, stdout=stream, stderr=subprocess.DEVNULL)
+
+    def await_told(count: int) -> None:
+        while driver.poll() is None and len(list_told(out.read_text())) < count:
+            time.sleep(0.01)
+
+    await_told(RAY_KILLS[0])
+    cluster = driver.children(recursive=True)
+    worker = next(each for each in cluster if "MapWorker" in "".join(each.cmdline()))
+    worker.kill()
+    await_told(RAY_KILLS[1])
+    cluster = driver.children(recursive=True)
+    driver.kill()
+    assert driver.wait() < 0
+    _, alive = psutil.wait_procs(cluster, timeout=PATIENCE)
+    reported = list_told(out.read_text())
+    kept = len(Library(library))
+    again = Told(list_arguments(library, *ray))
+    after = list_told(again.out)
+    assert len({*reported, *after}) == len(reported) + len(after), "a clip was done again"
+    assert len(after) == ON_RAY - kept
+    assert read_library(library) == expected
+    print(
+        f"  ray: {ON_RAY} clips, an undisturbed run ends as a local one; a worker killed at"
+        f" {RAY_KILLS[0]} clips and the driver at {len(reported)}: {kept} kept, {len(after)} done"
+        " by the next run, 0 lost, 0 done again, the library as a local one's;"
+        f" {len(alive)} processes of the killed cluster left"
     )
 
 

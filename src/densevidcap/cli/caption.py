@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from densevidcap.cli.caption_set import SetRun, caption_set, choose_library, list_asked
+from densevidcap.cli.caption_set import Place, SetRun, caption_set, choose_library, list_asked
 from densevidcap.cli.clips import (
     FAIL_FAST,
     MODEL_S,
@@ -131,9 +131,20 @@ DOING = {
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    default=1,
+    help="Processes that caption at once, with a model each; for a library.  [default: 1; on Ray "
+    "as many as CPUs but one]",
+)
+@click.option(
+    "--on",
+    type=click.Choice(["local", "ray"]),
+    default="local",
     show_default=True,
-    help="Processes that caption at once, with a model each; for a library.",
+    help="Where: in processes of this machine, or on a Ray cluster; for a library.",
+)
+@click.option(
+    "--address",
+    help="Of a Ray cluster, as host:port or auto.  [default: RAY_ADDRESS, else one that is started "
+    "here and ended again]",
 )
 def command(
     clips: tuple[str, ...],
@@ -159,7 +170,9 @@ def command(
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     pictures: Pictures,
-    workers: int,
+    workers: int | None,
+    on: Place,
+    address: str | None,
 ) -> None:
     """Sentences of each CLIP, the best first, with what each rests on.
 
@@ -178,6 +191,8 @@ def command(
     """
     from densevidcap.cli.console import Console
 
+    if address is not None and on != "ray":
+        raise click.UsageError("--address is of a Ray cluster: add --on ray")
     listing = list_asked(clips, library, include, exclude, pictures)
     library = library or choose_library(listing)
     keywords = {
@@ -194,10 +209,23 @@ def command(
         with Console(stderr=True).status("Loading the model"):
             settings = _resolve(keywords, others, raw)
         caption_set(
-            SetRun(listing, library, model, settings, kinds, overwrite, fail_fast, workers),
+            SetRun(
+                listing,
+                library,
+                model,
+                settings,
+                kinds,
+                overwrite,
+                fail_fast,
+                workers,
+                on,
+                address,
+            ),
             split,
             [option for option, value in refused.items() if value],
         )
+    if on != "local":
+        raise click.UsageError(f"--on {on} is for a library: name one with --library")
     if set_only := [kind for kind in kinds if kind not in FORMATS]:
         raise click.UsageError(f"--format {set_only[0]} is of a library: name one with --library")
     clips = tuple(clip.source for clip in listing.clips)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
@@ -15,11 +16,13 @@ from densevidcap.cli.printing import echo
 
 if TYPE_CHECKING:
     from densevidcap.export.sets import SetRow
-    from densevidcap.library.describing import Describer
+    from densevidcap.library.describing import Crew, Describer
     from densevidcap.library.inputs import Listing, Named, Pictures
     from densevidcap.library.store import Library
     from densevidcap.types import DenseCaptions
 
+Place = Literal["local", "ray"]
+"""Where clips are captioned."""
 EXPORTS = "export"
 """Folder of a library for files that are made of it."""
 
@@ -35,7 +38,11 @@ class SetRun:
     kinds: Sequence[str]
     overwrite: bool
     fail_fast: bool
-    workers: int
+    workers: int | None
+    """As many as there should be, or None."""
+    on: Place = "local"
+    address: str | None = None
+    """Of a cluster."""
 
 
 def list_asked(
@@ -80,6 +87,7 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
         from densevidcap.library.describing import Describer
         from densevidcap.library.store import Library
 
+        crew = choose_crew(run)
         describer = Describer(run.model, run.settings)
         recipe = describer.recipe
     library, view = Library.make(run.library), SetView()
@@ -102,7 +110,7 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
         with view.showing():
             try:
                 tally = caption_clips(
-                    library, planned.todo, describer, view, tell, run.workers, run.fail_fast
+                    library, planned.todo, describer, view, tell, crew, run.fail_fast
                 )
             finally:
                 library.write_failures()
@@ -119,6 +127,17 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
         told.append(f"{len(tally.failed):,} failed, as told above: {name_some([*tally.failed])}")
     echo(f"densevidcap: {run.library}: {', '.join(told)}", err=True)
     sys.exit(1 if tally.failed else 0)
+
+
+def choose_crew(run: SetRun) -> Crew:
+    if run.on == "ray":
+        from densevidcap.library.on_ray import describe_on_ray, need_ray
+
+        need_ray()
+        return partial(describe_on_ray, workers=run.workers, address=run.address)
+    from densevidcap.library.describing import describe_all
+
+    return partial(describe_all, workers=run.workers or 1)
 
 
 def list_named(listing: Listing, split: str | None) -> list[Named]:

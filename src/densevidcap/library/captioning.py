@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from densevidcap.data.clip import open_clip
 from densevidcap.errors import ClipError
-from densevidcap.library.describing import Described, Describer, describe_all
+from densevidcap.library.describing import Crew, Described, Describer, describe_all
 from densevidcap.library.identity import identify, stamp
 from densevidcap.library.inputs import Named
 from densevidcap.library.shown import WordList
@@ -83,7 +84,7 @@ def caption_clips(
     describer: Describer,
     progress: Progress,
     tell: Callable[[Named, DenseCaptions], None] = lambda *_: None,
-    workers: int = 1,
+    crew: Crew = describe_all,
     fail_fast: bool = False,
 ) -> Tally:
     """Describe clips and keep each as soon as it is done; whoever calls holds the library.
@@ -112,22 +113,23 @@ def caption_clips(
             else:
                 yield source
 
-    for source, outcome in describe_all(describer, list_new(), workers):
-        clip = named[source]
-        if isinstance(outcome, Described):
-            keep(library, clip, outcome, recipe, lexicon)
-            made.add(outcome.identity)
-            captioned += 1
-            for line in outcome.warned:
-                progress.say(line)
-            tell(clip, library.captions(outcome.identity, source))
-        else:
-            failed.append(clip.name)
-            _note_failure(library, clip, outcome)
-            if fail_fast:
-                raise outcome
-            progress.say(str(outcome))
-        advance()
+    with closing(crew(describer, list_new())) as outcomes:
+        for source, outcome in outcomes:
+            clip = named[source]
+            if isinstance(outcome, Described):
+                keep(library, clip, outcome, recipe, lexicon)
+                made.add(outcome.identity)
+                captioned += 1
+                for line in outcome.warned:
+                    progress.say(line)
+                tell(clip, library.captions(outcome.identity, source))
+            else:
+                failed.append(clip.name)
+                _note_failure(library, clip, outcome)
+                if fail_fast:
+                    raise outcome
+                progress.say(str(outcome))
+            advance()
     return Tally(captioned, repeated, tuple(failed))
 
 

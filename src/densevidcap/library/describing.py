@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -161,11 +161,13 @@ def _list_unsaid(
 
 Outcome = tuple[str, "Described | ClipError"]
 """A source, and what became of it."""
+Crew = Callable[[Describer, Iterable[str]], Generator[Outcome, None, None]]
+"""Whoever describes clips: `describe_all` here, `describe_on_ray` elsewhere."""
 
 
 def describe_all(
     describer: Describer, sources: Iterable[str], workers: int = 1
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Each source as soon as it is done. With several workers, in no particular order.
 
     A clip that ends its worker, as one that needs more memory than there is may do, costs no other:
@@ -216,9 +218,11 @@ def _describe_apart(describer: Describer, source: str) -> Described | ClipError:
         try:
             return pool.submit(_work, source).result()
         except BrokenProcessPool:
-            return ClipError(
-                f"{source}: ends the process that reads it; shrink or cut it, or leave it out"
-            )
+            return refuse_deadly(source)
+
+
+def refuse_deadly(source: str) -> ClipError:
+    return ClipError(f"{source}: ends the process that reads it; shrink or cut it, or leave it out")
 
 
 @contextmanager
