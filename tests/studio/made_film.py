@@ -25,7 +25,18 @@ SCENE = 6.0
 EACH = 20
 """Sentences of a scene."""
 THINGS = ("dog", "cat", "car", "horse", "ship", "train", "piano", "ball", "tree", "boat")
-PLACES = ("beach", "street", "kitchen", "garden", "stage", "field", "river", "roof", "bridge", "hill")
+PLACES = (
+    "beach",
+    "street",
+    "kitchen",
+    "garden",
+    "stage",
+    "field",
+    "river",
+    "roof",
+    "bridge",
+    "hill",
+)
 
 
 def write_film(path: Path) -> Path:

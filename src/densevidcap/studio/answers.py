@@ -114,7 +114,9 @@ class Result(BaseModel):
         said = {word for caption in captions for word in list_content_words(caption.text)}
         return cls(
             captions=to_dict(captions),
-            colours=["#{:02x}{:02x}{:02x}".format(*each) for each in assign_colours(captions.captions)],
+            colours=[
+                "#{:02x}{:02x}{:02x}".format(*each) for each in assign_colours(captions.captions)
+            ],
             lanes=assign_lanes(captions.captions),
             verdicts=[caption.verdict for caption in captions],
             words=sorted(said & lexicon),

@@ -167,7 +167,10 @@ def render_page(
 
 
 def _render_list(
-    captions: DenseCaptions, shown: Sequence[Caption], colours: Sequence[RGB], pictures: Sequence[str]
+    captions: DenseCaptions,
+    shown: Sequence[Caption],
+    colours: Sequence[RGB],
+    pictures: Sequence[str],
 ) -> str:
     """All sentences, or a part that opens for each chapter."""
     is_film = bool(captions.scenes)

@@ -30,13 +30,18 @@ export class Rows {
     }).observe(list);
   }
 
-  /* Forgets what was there, and shows so many. */
-  show(count) {
+  /* Shows so many, all anew. If they are of the same clip, about the same rows stay in sight. */
+  show(count, isSame) {
+    const numbers = isSame ? [...this.#rows.keys()].filter((each) => each < count) : [];
+    if (!isSame) {
+      this.#heights = [];
+      this.#usual = GUESS;
+    }
     this.#count = count;
     this.#rows.clear();
     this.#list.replaceChildren();
-    this.#heights = [];
-    this.#usual = GUESS;
+    for (const number of numbers) this.#rows.set(number, this.#prepare(number));
+    this.#lay(numbers.sort((a, b) => a - b));
     this.#update();
   }
 
@@ -88,6 +93,8 @@ export class Rows {
     if (isNew.length === 0 && wanted.length === this.#rows.size) return false;
     const anchor = [...this.#list.children].find((row) => row.getBoundingClientRect().bottom > 0);
     const before = anchor?.getBoundingClientRect().top;
+    const page = document.documentElement;
+    const isAtEnd = scrollY > 0 && scrollY + innerHeight >= page.scrollHeight - 2;
     const kept = new Set(wanted);
     for (const [number, row] of this.#rows) {
       if (kept.has(number)) continue;
@@ -99,7 +106,9 @@ export class Rows {
     this.#measure();
     this.#lay(wanted);
     // What is being looked at stays where it is, whatever was found out about what is above it.
-    if (anchor?.isConnected) {
+    if (isAtEnd) {
+      scrollTo({ top: page.scrollHeight, behavior: "instant" });
+    } else if (anchor?.isConnected) {
       const moved = anchor.getBoundingClientRect().top - before;
       if (Math.abs(moved) >= 1) scrollBy({ top: moved, behavior: "instant" });
     }

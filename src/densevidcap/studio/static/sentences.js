@@ -37,7 +37,7 @@ export class Sentences {
   }
 
   /* What `arrange` gave; `notes` is empty where nothing can be put right. */
-  show({ captions: { captions }, colours, verdicts, words, notes, scenes }) {
+  show({ captions: { captions }, colours, verdicts, words, notes, scenes }, isSame) {
     const focused = document.activeElement.closest("#sentences li")?.dataset.rank;
     this.#captions = captions;
     this.#notes = notes;
@@ -45,7 +45,7 @@ export class Sentences {
     const known = new Set(words);
     this.#render = (rank) =>
       this.#renderRow(captions[rank], rank, colours[rank], verdicts[rank], known);
-    this.#rows.show(captions.length);
+    this.#rows.show(captions.length, isSame);
     if (focused !== undefined) this.focus(Math.min(focused, captions.length - 1));
   }
 

@@ -78,7 +78,8 @@ export class Viewer {
     this.#video.preload = result.captions.scenes ? "metadata" : "auto"; // a film is long
     if (footage === null) this.#video.removeAttribute("src");
     else this.#video.src = footage;
-    this.show(result);
+    scrollTo({ top: 0, behavior: "instant" });
+    this.show(result, false);
     this.#hear(id, footage);
     const isThere = sentence !== null && this.#captions[sentence - 1] !== undefined;
     const chosen = isThere ? sentence - 1 : null;
@@ -93,8 +94,8 @@ export class Viewer {
 
   #seek(time) {
     this.#video.currentTime = time;
-    // Where there is no video to say that it is there.
-    if (this.#video.readyState === 0) this.#player.draw(time);
+    // Before the picture is there, or where there is none.
+    this.#player.draw(time);
   }
 
   /* To a chapter's first picture, and its first sentence. */
@@ -143,8 +144,8 @@ export class Viewer {
     }
   }
 
-  /* Other captions of the same clip. */
-  show(result) {
+  /* Other captions of the same clip, or those of a new one. */
+  show(result, isSame = true) {
     const arranged = arrange(result);
     const { captions, colours, rejected, usual, missing, film } = arranged;
     this.#captions = captions.captions;
@@ -166,7 +167,7 @@ export class Viewer {
       times: boxes.map(({ time }) => time),
       boxes: boxes.map(({ left, top, right, bottom }) => [left, top, right, bottom]),
     }));
-    this.#sentences.show(arranged);
+    this.#sentences.show(arranged, isSame);
     this.#timeline.show(arranged);
     this.#chapters.show(film?.chapters ?? []);
     this.#controls.show(captions.duration);
