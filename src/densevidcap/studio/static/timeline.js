@@ -5,6 +5,8 @@ import { filmCode } from "./clock.js";
 import { findSpan } from "./outline.js";
 
 const NUMBERED = 0.03; // share of the lanes below which a bar has no room for its number
+const ROOM = 18; // rem of all lanes together, at most
+const [ROW, LOWEST] = [1.5, 0.9]; // rem of a lane, and of one whose bars have room for numbers
 
 export class Timeline {
   #parts; // lanes, now, sound, overview, piece, nowOverall, edges
@@ -47,7 +49,11 @@ export class Timeline {
     });
     parts.overview.replaceChildren(
       ...chapters, parts.piece, ...(isLong ? [parts.sound] : []), parts.nowOverall);
-    parts.lanes.style.setProperty("--lanes", Math.max(0, ...lanes.map((lane) => lane + 1)));
+    const count = lanes.reduce((most, lane) => Math.max(most, lane + 1), 1);
+    const row = Math.min(ROW, ROOM / count);
+    parts.lanes.style.setProperty("--lanes", count);
+    parts.lanes.style.setProperty("--row", `${row}rem`);
+    parts.lanes.classList.toggle("low", row < LOWEST);
     this.follow(0);
   }
 
