@@ -33,8 +33,8 @@ AT = 0.35
 """Share of the clip at which the picture is taken."""
 QUESTION = "a man in a car"
 FILM = "film.mp4"
-FILM_SIZE, FILM_RATE = (640, 360), 10
-FILM_SECONDS = 420
+FILM_SIZE, FILM_RATE = (480, 270), 10
+FILM_SECONDS = 330
 LOOKS = (("", DESKTOP, "light"), ("-dark", DESKTOP, "dark"), ("-phone", PHONE, "dark"))
 
 
@@ -54,7 +54,7 @@ def join_film(clips: Path, path: Path) -> None:
     """The folder's clips one after the other, again and again: mirrored, and nearer every time."""
     count, time = 0, 0
     with av.open(str(path), "w") as film:
-        stream = film.add_stream("libx264", rate=FILM_RATE, options={"crf": "28"})
+        stream = film.add_stream("libx264", rate=FILM_RATE, options={"preset": "ultrafast"})
         stream.width, stream.height = FILM_SIZE
         stream.pix_fmt = "yuv420p"
         while count < FILM_SECONDS * FILM_RATE:
