@@ -150,6 +150,7 @@ export class Viewer {
     const { captions, colours, rejected, usual, missing, film } = arranged;
     this.#captions = captions.captions;
     this.#isFilm = film !== null;
+    byId("result").classList.toggle("film", film !== null);
     byId("result").classList.toggle("chaptered", film !== null && film.chapters.length > 0);
     byId("summary").hidden = !film?.summary;
     byId("summary").textContent = film?.summary ?? "";
