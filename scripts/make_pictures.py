@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 import av
 import click
+import numpy as np
 from av.video.frame import VideoFrame
 from PIL import Image, ImageOps
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -62,7 +63,8 @@ def join_film(clips: Path, path: Path) -> None:
                 for picture in read_pictures(clip):
                     near = ImageOps.crop(picture, round(0.03 * time * picture.height))
                     shown = ImageOps.mirror(near) if time % 2 else near
-                    frame = VideoFrame.from_image(ImageOps.pad(shown, FILM_SIZE))
+                    padded = np.asarray(ImageOps.pad(shown, FILM_SIZE).convert("RGB"))
+                    frame = VideoFrame.from_ndarray(padded)
                     frame.pts, frame.time_base = count, Fraction(1, FILM_RATE)
                     film.mux(stream.encode(frame))
                     count += 1

@@ -87,7 +87,7 @@ def measure(browser: Browser, url: str, visit: str) -> None:
     whole, looking = zip(*answers, strict=True)
     click.echo(
         f"{visit} visit: a question {median(whole):.3f} s over HTTP (of these {median(looking):.3f}"
-        f" s looking), at best {min(whole):.3f} s, the slowest {max(whole):.3f} s; from Enter to its"
+        f" s looking), at best {min(whole):.3f} s, the slowest {max(whole):.3f} s; from Enter to"
         f" hits {median(hits):.3f} s, at best {min(hits):.3f} s"
     )
     page.close()

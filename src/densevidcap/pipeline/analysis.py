@@ -181,7 +181,7 @@ class Analysis:
         """What `save` wrote, by whichever process."""
         path = folder / FILE
         try:
-            file = safe_open(path, "np")
+            file: Any = safe_open(path, "np")
             content = parse_json(file.metadata()["analysis"], file_names=True)
             version, rows = content.pop("version"), content.pop("segments")
             if version != VERSION:
