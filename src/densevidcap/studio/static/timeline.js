@@ -4,7 +4,7 @@
 import { filmCode } from "./clock.js";
 import { findSpan } from "./outline.js";
 
-const NUMBERED = 0.03; // share of the lanes below which a bar has no room for its number
+const NUMBERED = 0.015; // share of the lanes that a digit of a bar's number takes, and its edges
 const ROOM = 18; // rem of all lanes together, at most
 const [ROW, LOWEST] = [1.5, 0.9]; // rem of a lane, and of one whose bars have room for numbers
 
@@ -111,7 +111,8 @@ function renderBar(caption, rank, colour, lane, span) {
   bar.dataset.rank = rank;
   bar.title = caption.text;
   bar.setAttribute("aria-label", `Play sentence ${rank + 1}`);
-  if (place(bar, caption, span) >= NUMBERED) bar.textContent = rank + 1;
+  const number = String(rank + 1);
+  if (place(bar, caption, span) >= NUMBERED * (1 + number.length)) bar.textContent = number;
   bar.style.setProperty("--colour", colour);
   bar.style.setProperty("--lane", lane);
   return bar;
