@@ -3,7 +3,8 @@
     python scripts/make_pictures.py samples docs/pictures
 
 Needs a browser (`make browser`). All clips of the folder are dropped on the page of a new library,
-or the library that `--library` names is shown as it is; what is taken is what a visitor sees.
+with a film that is joined from them, or the library that `--library` names is shown as it is; what
+is taken is what a visitor sees.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import av
 import click
-from PIL import Image
+import numpy as np
+from av.video.frame import VideoFrame
+from PIL import Image, ImageOps
 from playwright.sync_api import Browser, Page, sync_playwright
 
 DESKTOP = {"width": 1200, "height": 820}
@@ -28,6 +33,9 @@ PATIENCE = 1_800_000
 AT = 0.35
 """Share of the clip at which the picture is taken."""
 QUESTION = "a man in a car"
+FILM = "film.mp4"
+FILM_SIZE, FILM_RATE = (320, 180), 10
+FILM_SECONDS = 200
 LOOKS = (("", DESKTOP, "light"), ("-dark", DESKTOP, "dark"), ("-phone", PHONE, "dark"))
 
 
@@ -43,7 +51,39 @@ def serve(library: Path) -> Iterator[str]:
             process.terminate()
 
 
-def fill(browser: Browser, url: str, clips: Path, out: Path) -> None:
+def join_film(clips: Path, path: Path) -> None:
+    """The folder's clips one after the other, again and again: mirrored, and nearer every time."""
+    count, time = 0, 0
+    with av.open(str(path), "w") as film:
+        stream = film.add_stream("libx264", rate=FILM_RATE, options={"preset": "ultrafast"})
+        stream.width, stream.height = FILM_SIZE
+        stream.pix_fmt = "yuv420p"
+        while count < FILM_SECONDS * FILM_RATE:
+            for clip in sorted(clips.glob("*.mp4")):
+                for picture in read_pictures(clip):
+                    near = ImageOps.crop(picture, round(0.03 * time * picture.height))
+                    shown = ImageOps.mirror(near) if time % 2 else near
+                    padded = np.asarray(ImageOps.pad(shown, FILM_SIZE).convert("RGB"))
+                    frame = VideoFrame.from_ndarray(padded)
+                    frame.pts, frame.time_base = count, Fraction(1, FILM_RATE)
+                    film.mux(stream.encode(frame))
+                    count += 1
+            time += 1
+        film.mux(stream.encode())
+
+
+def read_pictures(clip: Path) -> Iterator[Image.Image]:
+    """Ten a second."""
+    shown = -1
+    with av.open(str(clip)) as container:
+        for frame in container.decode(video=0):
+            place = int(FILM_RATE * (frame.time or 0))
+            if place > shown:
+                shown = place
+                yield frame.to_image()
+
+
+def fill(browser: Browser, url: str, clips: Path, out: Path, every: bool) -> None:
     """Drop the clips, take the queue while it is in work, and wait for its end."""
     page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(url)
@@ -52,7 +92,11 @@ def fill(browser: Browser, url: str, clips: Path, out: Path) -> None:
     page.wait_for_selector("#queue-list .done", timeout=PATIENCE)
     page.wait_for_selector("#queue-list .working", timeout=PATIENCE)
     page.wait_for_timeout(2000)
-    save(page, out / "studio-queue.jpg")
+    for name, size, scheme in LOOKS if every else LOOKS[:1]:
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_timeout(500)
+        save(page, out / f"studio-queue{name}.jpg")
     while page.locator("#queue-list li:not(.done, .known, .failed, .refused)").count():
         page.wait_for_timeout(500)
     page.close()
@@ -91,12 +135,24 @@ def correct(page: Page) -> None:
     page.locator("#sentences [data-act=e]").nth(1).click()
 
 
+def open_film(page: Page) -> None:
+    """A little after its start, so that all of the page is in sight."""
+    page.locator("#filter").fill(FILM)
+    page.locator("#cards a", has_text=FILM).click()
+    page.wait_for_selector("#chapter-list button", timeout=PATIENCE)
+    while page.evaluate("document.getElementById('video').readyState < 2"):
+        page.wait_for_timeout(100)
+    page.locator("#seek").fill("3")
+    page.evaluate("document.activeElement.blur()")
+
+
 VIEWS: dict[str, Callable[[Page], None]] = {
     "library": lambda _: None,
     "search": search,
     "sentences": open_first,
     "words": light_word,
     "correction": correct,
+    "film": open_film,
 }
 
 
@@ -145,7 +201,10 @@ def main(
             executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
         )
         if library is None:
-            fill(browser, url, clips, folder)
+            dropped = Path(data) / "clips"
+            shutil.copytree(clips, dropped, ignore=shutil.ignore_patterns("*.txt"))
+            join_film(clips, dropped / FILM)
+            fill(browser, url, dropped, folder, every)
         for view in views or VIEWS:
             for look in LOOKS if every else LOOKS[:1]:
                 picture = take(browser, url, view, look)

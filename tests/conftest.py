@@ -21,6 +21,8 @@ settings.register_profile("mutants", deadline=None, phases=[Phase.explicit, Phas
 
 THOROUGH = {
     "test_studio_page.py",
+    "test_studio_film_page.py",
+    "test_studio_library_page.py",
     "test_studio_recovery.py",
     "test_studio_description.py",
     "test_studio_hostile.py",

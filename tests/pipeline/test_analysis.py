@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from tests.pipeline.small_model import make_analysis, make_segment
 
 from densevidcap.config import ModelConfig
 from densevidcap.errors import CorpusError
-from densevidcap.pipeline.analysis import ARRAYS, CLOSE_ARRAYS, FILE, SOURCE_FRAMES, Analysis
+from densevidcap.pipeline.analysis import (
+    ARRAYS,
+    CLOSE_ARRAYS,
+    FILE,
+    SOURCE_FRAMES,
+    Analysis,
+    AnalysisFile,
+)
 from densevidcap.pipeline.captions import choose_captions
 
 
@@ -120,3 +128,50 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         replace(segment, candidates=fewer)
     with pytest.raises(ValueError, match="regions"):
         replace(segment, paths=segment.paths + 100)
+
+
+def test_of_a_large_file_no_segment_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segments = [make_segment(n, 2, start=2.0 * n) for n in range(6)]
+    analysis = make_analysis(*segments)
+    analysis.save(tmp_path)
+    held = Analysis.load(tmp_path)
+    assert isinstance(held.segments, tuple)
+    monkeypatch.setattr("densevidcap.pipeline.analysis.HELD", 0)
+    read = Analysis.load(tmp_path)
+    assert len(read.segments) == 6
+    assert read.segments[2] is not read.segments[2]
+    assert choose_captions(read) == choose_captions(held)
+    for time in (-1.0, 0.0, 3.9, 4.0, 11.0, 99.0):
+        assert read.find_segment(time).start == held.find_segment(time).start
+    assert [each.start for each in read.segments[1:3]] == [2.0, 4.0]
+    assert read.segments[-1].start == 10.0
+    with pytest.raises(IndexError):
+        read.segments[6]
+    # Who has it open is not troubled by another that takes its place.
+    make_analysis(segments[5]).save(tmp_path)
+    assert [each.start for each in read.segments] == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+
+
+def test_a_large_file_that_lacks_something_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("densevidcap.pipeline.analysis.HELD", 0)
+    make_analysis(make_segment()).save(tmp_path)
+    with safe_open(tmp_path / FILE, "np") as file:
+        header = file.metadata()
+    arrays = load_file(tmp_path / FILE)
+    del arrays["0.paths"]
+    save_file(arrays, tmp_path / FILE, header)
+    with pytest.raises(CorpusError, match="do it again"):
+        Analysis.load(tmp_path)
+
+
+def test_an_analysis_that_was_not_finished_leaves_what_was_there(tmp_path: Path) -> None:
+    make_analysis(make_segment(1)).save(tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    with AnalysisFile(tmp_path) as file:
+        file.add(make_segment(2))
+    assert (tmp_path / FILE).read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [FILE]

@@ -12,7 +12,7 @@ from densevidcap.data.clip import open_clip
 from densevidcap.library.identity import identify, stamp
 from densevidcap.library.shown import ShownWords, WordRecord
 from densevidcap.library.store import Entry, Library, Source
-from densevidcap.types import Caption
+from densevidcap.types import Caption, DenseCaptions
 
 DOG, MAN = "A dog runs on the beach.", "A man watches."
 SEEN = make_words(
@@ -26,12 +26,16 @@ def shelve(
     library: Library, clip: Path, *captions: Caption, words: ShownWords | None = None
 ) -> str:
     """The clip with these sentences; its identity."""
+    return shelve_captions(library, clip, make_captions(clip.name, *captions), words)
+
+
+def shelve_captions(
+    library: Library, clip: Path, captions: DenseCaptions, words: ShownWords | None = None
+) -> str:
     opened = open_clip(clip)
     identity = identify(opened)
     record = WordRecord(WORDS.digest, (words or make_words({}),))
-    library.write(
-        Entry(identity, "recipe", make_captions(clip.name, *captions), 1.0), record, WORDS
-    )
+    library.write(Entry(identity, "recipe", captions, 1.0), record, WORDS)
     library.note(Source(str(clip), clip.name, stamp(opened), identity))
     return identity
 

@@ -6,7 +6,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.export.made_captions import make_caption
 
+from densevidcap.types import Caption
+from densevidcap.viz.captions import assign_colours
 from densevidcap.viz.colours import INK, PALETTE, PAPER, RGB, colour_of, mix
 
 # Machado, Oliveira and Fernandes (2009), full strength, on linear light.
@@ -56,3 +61,22 @@ def test_mixtures_lie_between() -> None:
     assert mix(PAPER, INK, 0) == PAPER
     assert mix(PAPER, INK, 1) == INK
     assert mix((0, 0, 0), (200, 100, 50), 0.5) == (100, 50, 25)
+
+
+def begin_at(start: int) -> Caption:
+    return make_caption(start=start, end=start + 5, times=(start + 1,), regions=(0,))
+
+
+@given(st.lists(st.integers(0, 9), max_size=40))
+def test_captions_that_begin_next_to_each_other_differ_in_colour(starts: list[int]) -> None:
+    colours = assign_colours([begin_at(start) for start in starts])
+    by_time = [colours[rank] for rank in sorted(range(len(starts)), key=starts.__getitem__)]
+    for first in range(len(by_time)):
+        dozen = by_time[first : first + len(PALETTE)]
+        assert len({*dozen}) == len(dozen)
+
+
+def test_a_caption_has_the_same_colour_in_whichever_order_it_is_listed() -> None:
+    made = [begin_at(start) for start in range(30)]
+    backwards = assign_colours([*reversed(made)])
+    assert backwards[::-1] == assign_colours(made)

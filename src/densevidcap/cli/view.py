@@ -13,7 +13,6 @@ from rich.text import Text
 
 from densevidcap.cli.console import Console
 from densevidcap.data.text import name_span, time_code
-from densevidcap.viz.colours import colour_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -100,7 +99,7 @@ def print_captions(
     console: Console, captions: DenseCaptions, pictures: Sequence[UInt8Array], story: str | None
 ) -> None:
     """Sentences shot by shot, by rank; each in the colour of its box, with its evidence below."""
-    from densevidcap.viz.captions import assign_lanes
+    from densevidcap.viz.captions import assign_colours
 
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
@@ -108,9 +107,9 @@ def print_captions(
     table.add_column(ratio=1)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
-    lanes = assign_lanes(captions.captions)
+    colours = assign_colours(captions.captions)
     for rank in _order(captions):
-        _add(table, rank, captions[rank], "rgb({},{},{})".format(*colour_of(lanes[rank]).rgb))
+        _add(table, rank, captions[rank], "rgb({},{},{})".format(*colours[rank]))
     parts: list[RenderableType] = [_head(captions)]
     if pictures:
         parts.append(draw_strip(list(pictures)))

@@ -28,7 +28,7 @@ from densevidcap.data.containers import open_container
 from densevidcap.data.video import VideoClip
 from densevidcap.files import replacing, workspace
 from densevidcap.types import DenseCaptions, UInt8Array
-from densevidcap.viz.captions import Panel, assign_lanes, mark_box
+from densevidcap.viz.captions import Panel, assign_colours, assign_lanes, mark_box
 from densevidcap.viz.sequences import box_at
 from densevidcap.viz.video import fit_video, write_video
 
@@ -195,7 +195,7 @@ def write_annotated(
     """
     width, height = fit_video((clip.info.width, clip.info.height))
     panel = Panel(captions.captions, width)
-    lanes = assign_lanes(captions.captions)
+    lanes, colours = assign_lanes(captions.captions), assign_colours(captions.captions)
     size = width, height + panel.height
 
     def draw(seconds: float, image: UInt8Array) -> Image.Image:
@@ -203,7 +203,8 @@ def write_annotated(
         picture = Image.fromarray(image)
         # The best last, on top of the others.
         for rank in reversed(now):
-            mark_box(picture, box_at(captions[rank].sequence, seconds), rank, lanes[rank])
+            box = box_at(captions[rank].sequence, seconds)
+            mark_box(picture, box, rank, lanes[rank], colours[rank])
         page = Image.new("RGB", size)
         page.paste(picture, (0, 0))
         page.paste(panel.draw(now), (0, height))

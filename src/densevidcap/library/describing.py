@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -97,24 +97,17 @@ class Describer:
 
     def describe(self, source: str) -> Described:
         """A ClipError for a clip that cannot be described, or that changes meanwhile."""
-        return self._read(source)[0]
+        return self.look(source)[0]
 
     def look(
-        self, source: str, limits: Limits | None = None, report: Report = lambda *_: None
-    ) -> tuple[Described, Analysis]:
-        """The same, with what other sentences can be chosen from: all segments, also of a film."""
-        held: list[Segment] = []
-        found, analysis = self._read(source, limits, report, held.append)
-        return found, replace(analysis, segments=tuple(held))
-
-    def _read(
         self,
         source: str,
         limits: Limits | None = None,
         report: Report = lambda *_: None,
         hold: Callable[[Segment], None] = lambda _: None,
     ) -> tuple[Described, Analysis]:
-        """What is found, and an analysis that holds no segment."""
+        """The same, and an analysis that holds no segment: `hold` gets each, to choose other
+        sentences from."""
         from densevidcap.data.clip import open_clip
         from densevidcap.library.identity import identify, stamp
         from densevidcap.library.looking import gather_words

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import shutil
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from types import TracebackType
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from densevidcap.config import ModelConfig
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.files import replacing
+from densevidcap.files import replacing, writing
 from densevidcap.intake import parse_json
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.types import (
@@ -32,6 +35,10 @@ from densevidcap.types import (
 FILE = "analysis.safetensors"
 VERSION = 4
 """Raised when a reader of older files would misunderstand newer ones."""
+
+HELD = 32 * 2**20
+"""Bytes of an analysis that is held whole. Of a larger one, which is a film's, each segment is read
+when it is asked for."""
 
 HalfArray = npt.NDArray[np.float16]
 
@@ -152,48 +159,145 @@ class Analysis:
     model_version: str
     config: ModelConfig
     """The model's, but for the settings."""
-    segments: tuple[Segment, ...]
+    segments: Sequence[Segment]
     """By time, at least one."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What was set otherwise than in the model's config, by dotted name."""
 
+    def find_segment(self, time: float) -> Segment:
+        """The one around that time, or next to it."""
+        begun = bisect_right(self.segments, time, key=lambda segment: segment.start)
+        return self.segments[max(0, begun - 1)]
+
     def save(self, folder: Path) -> None:
         """Write one file into the folder, whole or not at all."""
-        tensors = {
-            f"{number}.{name}": np.ascontiguousarray(array)
-            for number, segment in enumerate(self.segments)
-            for name, array in _list_arrays(segment).items()
-        }
-        content = {
-            "version": VERSION,
-            **{name: getattr(self, name) for name in FACTS},
-            "config": self.config.to_dict(),
-            "segments": [_list_plain_fields(segment) for segment in self.segments],
-        }
-        with replacing(folder / FILE) as temporary:
-            # In ASCII, because names of files may hold what UTF-8 has no bytes for.
-            save_file(tensors, temporary, {"analysis": json.dumps(content)})
+        with AnalysisFile(folder) as file:
+            for segment in self.segments:
+                file.add(segment)
+            file.finish(self)
 
     @classmethod
     def load(cls, folder: Path) -> Analysis:
         """What `save` wrote, by whichever process."""
         path = folder / FILE
         try:
-            with safe_open(path, "np") as file:
-                content = parse_json(file.metadata()["analysis"], file_names=True)
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            file: Any = safe_open(path, "np")
+            content = parse_json(file.metadata()["analysis"], file_names=True)
             version, rows = content.pop("version"), content.pop("segments")
             if version != VERSION:
                 raise ValueError(f"version {version} of the format, not {VERSION}")
             config = ModelConfig.from_dict(content.pop("config"), str(path))
-            segments = (_build_segment(row, arrays, n) for n, row in enumerate(rows))
-            return cls(**content, config=config, segments=tuple(segments))
+            kept = KeptSegments(file, rows)
+            segments: Sequence[Segment] = kept
+            if path.stat().st_size <= HELD:
+                segments = tuple(kept)
+            else:
+                kept.check()
+            return cls(**content, config=config, segments=segments)
         except FileNotFoundError:
             raise CorpusError(f"{path}: no such file; analyse the clip first") from None
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, ModelError) as error:
             raise CorpusError(f"{path}: no sound analysis ({error}); do it again") from None
 
 
+class KeptSegments(Sequence[Segment]):
+    """Those of a file, which stays as it was when it was opened; none is held."""
+
+    def __init__(self, file: Any, rows: Sequence[dict[str, Any]]) -> None:
+        self._file, self._rows = file, rows
+        self._names = frozenset(file.keys())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Segment: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Segment]: ...
+
+    def __getitem__(self, place: int | slice) -> Segment | Sequence[Segment]:
+        if isinstance(place, slice):
+            return tuple(self[each] for each in range(*place.indices(len(self))))
+        number = range(len(self))[place]
+        return _build_segment(self._rows[number], self._read, number)
+
+    def check(self) -> None:
+        """Each can be read."""
+        for _ in self:
+            pass
+
+    def _read(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._file.get_tensor(name)
+
+
+class AnalysisFile:
+    """An analysis on its way into a folder, segment by segment, of which none is held.
+
+    The file is safetensors, whose header tells where in it each array is: so arrays wait in a file
+    without a name until all are known.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        with writing(self._path):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._arrays = TemporaryFile(dir=folder)  # noqa: SIM115
+        self._places: dict[str, Any] = {}
+        self._rows: list[dict[str, Any]] = []
+
+    def add(self, segment: Segment) -> None:
+        for name, array in _list_arrays(segment).items():
+            start = self._arrays.tell()
+            with writing(self._path):
+                self._arrays.write(np.ascontiguousarray(array).tobytes())
+            self._places[f"{len(self._rows)}.{name}"] = {
+                "dtype": DTYPES[array.dtype.name],
+                "shape": array.shape,
+                "data_offsets": (start, self._arrays.tell()),
+            }
+        self._rows.append(_list_plain_fields(segment))
+
+    def finish(self, analysis: Analysis) -> None:
+        """Write what was added with all else of the analysis, whole or not at all."""
+        content = {
+            "version": VERSION,
+            **{name: getattr(analysis, name) for name in FACTS},
+            "config": analysis.config.to_dict(),
+            "segments": self._rows,
+        }
+        # In ASCII, because names of files may hold what UTF-8 has no bytes for.
+        named = {"__metadata__": {"analysis": json.dumps(content)}, **self._places}
+        header = json.dumps(named).encode()
+        header += b" " * (-len(header) % 8)
+        self._arrays.seek(0)
+        with replacing(self._path) as temporary, temporary.open("wb") as file:
+            file.write(len(header).to_bytes(8, "little") + header)
+            shutil.copyfileobj(self._arrays, file)
+
+    def __enter__(self) -> AnalysisFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._arrays.close()
+
+
+DTYPES = {
+    "float16": "F16",
+    "float32": "F32",
+    "float64": "F64",
+    "int32": "I32",
+    "int64": "I64",
+    "bool": "BOOL",
+}
+"""What safetensors calls NumPy's."""
 FACTS = ("source", "duration", "width", "height", "model", "model_version", "settings")
 """Fields of an analysis that JSON holds as they are."""
 
@@ -220,14 +324,18 @@ def _list_plain_fields(segment: Segment) -> dict[str, Any]:
     }
 
 
-def _build_segment(row: dict[str, Any], arrays: dict[str, Any], number: int) -> Segment:
+def _build_segment(row: dict[str, Any], read: Callable[[str], Any], number: int) -> Segment:
     def take(names: Iterable[str]) -> dict[str, Any]:
-        return {name: arrays[f"{number}.{name}"] for name in names}
+        return {name: read(f"{number}.{name}") for name in names}
 
     close = row["close_up"]
     if close is not None:
         grid, words = Grid(**close["grid"]), tuple(close["words"])
         close = CloseUp(grid, words, **take(CLOSE_ARRAYS))
+    try:
+        source_frames = read(f"{number}.{SOURCE_FRAMES}")
+    except KeyError:
+        source_frames = None
     return Segment(
         start=row["start"],
         end=row["end"],
@@ -236,6 +344,6 @@ def _build_segment(row: dict[str, Any], arrays: dict[str, Any], number: int) -> 
         candidates=Candidates(tuple(row["sentences"]), **take(Candidates.list_arrays())),
         close_up=close,
         is_blind=bool(row["is_blind"]),
-        source_frames=arrays.get(f"{number}.{SOURCE_FRAMES}"),
+        source_frames=source_frames,
         **take(ARRAYS),
     )

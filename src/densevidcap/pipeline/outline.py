@@ -39,8 +39,9 @@ def list_chapters(captions: DenseCaptions) -> list[Chapter]:
     chapters = []
     for span, own in zip(spans, group_captions(captions, spans), strict=True):
         able = own[:COMPARED]
-        order = sorted(able, key=lambda one: _speak_for(one, able), reverse=True)
-        best = next((one for one in order if _entitle(one) not in taken), None)
+        worth = _speak_for(able)
+        order = sorted(range(len(able)), key=worth.__getitem__, reverse=True)
+        best = next((able[n] for n in order if _entitle(able[n]) not in taken), None)
         title = UNTITLED if best is None else _entitle(best)
         taken.add(title)
         chapters.append(Chapter(*span, title, best))
@@ -80,15 +81,17 @@ def _weigh(caption: Caption) -> float:
     return caption.confidence * math.sqrt(caption.end - caption.start)
 
 
-def _speak_for(caption: Caption, others: Sequence[Caption]) -> float:
-    """How sure it is, times the seconds of all that say the same, by the words in common."""
-    words = {*list_content_words(caption.text)}
-    seconds = 0.0
-    for other in others:
-        theirs = {*list_content_words(other.text)}
-        shared = len(words & theirs) / max(1, len(words | theirs))
-        seconds += (1.0 if other is caption else shared) * (other.end - other.start)
-    return caption.confidence * seconds
+def _speak_for(captions: Sequence[Caption]) -> list[float]:
+    """How sure each is, times the seconds of all that say the same, by the words in common."""
+    words = [{*list_content_words(caption.text)} for caption in captions]
+    worth = []
+    for caption, own in zip(captions, words, strict=True):
+        seconds = 0.0
+        for other, theirs in zip(captions, words, strict=True):
+            shared = len(own & theirs) / max(1, len(own | theirs))
+            seconds += (1.0 if other is caption else shared) * (other.end - other.start)
+        worth.append(caption.confidence * seconds)
+    return worth
 
 
 def _entitle(caption: Caption) -> str:

@@ -16,8 +16,7 @@ from densevidcap.export.json_file import to_dict
 from densevidcap.library.store import Correction
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.types import Caption, DenseCaptions, FloatArray
-from densevidcap.viz.captions import assign_lanes
-from densevidcap.viz.colours import colour_of
+from densevidcap.viz.captions import assign_colours, assign_lanes
 
 if TYPE_CHECKING:
     from densevidcap.studio.supervisor import Supervisor
@@ -88,6 +87,9 @@ class Result(BaseModel):
 
     captions: dict[str, Any] = Field(description="As in `.json` exports (see their schema).")
     colours: list[str] = Field(description="Of each caption, the same as in exports.")
+    lanes: list[int] = Field(
+        description="Of each caption, from 0 on: in one lane no two hold at the same time."
+    )
     verdicts: list[str] = Field(description="Of each caption: sure, likely or guess.")
     words: list[str] = Field(description="Content words of the sentences that have a heat map.")
     usual: dict[str, float] = Field(
@@ -113,9 +115,9 @@ class Result(BaseModel):
         return cls(
             captions=to_dict(captions),
             colours=[
-                "#{:02x}{:02x}{:02x}".format(*colour_of(lane).rgb)
-                for lane in assign_lanes(captions.captions)
+                "#{:02x}{:02x}{:02x}".format(*each) for each in assign_colours(captions.captions)
             ],
+            lanes=assign_lanes(captions.captions),
             verdicts=[caption.verdict for caption in captions],
             words=sorted(said & lexicon),
             usual={name: getattr(analysis.config.selection, name) for name in CHOICE}

@@ -300,10 +300,8 @@ def show_heat_map(
     analysis = studio.find_done(key).find_analysis()
     if analysis is None:
         raise HTTPException(409, "look again at the clip to see where its words are")
-    begun = [segment for segment in analysis.segments if segment.start <= time]
-    segment = begun[-1] if begun else analysis.segments[0]
     try:
-        return HeatMap.of(segment, word)
+        return HeatMap.of(analysis.find_segment(time), word)
     except KeyError:
         raise HTTPException(404, f"'{word}' is not among the words looked for") from None
 

@@ -17,7 +17,7 @@ from densevidcap.export.report.footage import film_clip, is_played
 from densevidcap.library.captioning import keep
 from densevidcap.library.describing import Described, Describer
 from densevidcap.library.inputs import Named
-from densevidcap.pipeline.captions import choose_captions
+from densevidcap.pipeline.analysis import AnalysisFile
 from densevidcap.studio.files import ClipFiles, DataFolder
 from densevidcap.studio.jobs import Job, Jobs
 from densevidcap.studio.limits import StudioLimits
@@ -91,15 +91,21 @@ def caption(
         def report_rest(stage: str, share: float) -> None:
             report(stage, begun + (1 - begun) * share)
 
-        if shelf is None:
-            analysis = describer.captioner.analyse(clip, report=report_rest)
-            captions = choose_captions(analysis)
-        else:
-            found, analysis = describer.look(str(source), limits.decoding, report_rest)
-            captions = found.captions
-            if found.identity != job.id:
-                raise ClipError(f"{source}: has changed; caption its folder again")
-        replace(analysis, source=job.name).save(files.analysis)
+        # However long a film is, none of its scenes is held.
+        with AnalysisFile(files.analysis) as file:
+            if shelf is None:
+                narration = describer.captioner.narrate(
+                    clip, report=report_rest, tell=lambda segment, _: file.add(segment)
+                )
+                analysis, captions = narration.source, narration.finish()
+            else:
+                found, analysis = describer.look(
+                    str(source), limits.decoding, report_rest, file.add
+                )
+                captions = found.captions
+                if found.identity != job.id:
+                    raise ClipError(f"{source}: has changed; caption its folder again")
+            file.finish(replace(analysis, source=job.name))
         if shelf is not None:
             _shelve(job, source, found, describer, shelf, report)
         best = next(iter(captions), None)

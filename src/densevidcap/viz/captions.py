@@ -11,14 +11,13 @@ from PIL import Image, ImageDraw
 from densevidcap.data.text import one_line
 from densevidcap.types import Box, Caption
 from densevidcap.viz.canvas import corners, letter, line_width, outline
-from densevidcap.viz.colours import INK, PAPER, colour_of
+from densevidcap.viz.colours import INK, PAPER, RGB, colour_of
 
 
 def assign_lanes(captions: Sequence[Caption]) -> list[int]:
     """The lane of each caption, from 0 on: as few as possible, better captions in lower ones.
 
-    A caption's lane is also its colour, so that as few as possible share one at any time. With
-    heaps rather than looks at every lane, because a file may hold thousands that overlap.
+    With heaps rather than looks at every lane, because a file may hold thousands that overlap.
     """
     order = sorted(range(len(captions)), key=lambda rank: (captions[rank].start, rank))
     lanes = [0] * len(captions)
@@ -37,19 +36,26 @@ def assign_lanes(captions: Sequence[Caption]) -> list[int]:
     return lanes
 
 
+def assign_colours(captions: Sequence[Caption]) -> list[RGB]:
+    """The colour of each caption: no other has it of the dozen that begin next to it."""
+    order = sorted(range(len(captions)), key=lambda rank: (captions[rank].start, rank))
+    places = {rank: place for place, rank in enumerate(order)}
+    return [colour_of(places[rank]).rgb for rank in range(len(captions))]
+
+
 def mark(
-    picture: Image.Image, corner: tuple[float, float], height: int, rank: int, lane: int
+    picture: Image.Image, corner: tuple[float, float], height: int, rank: int, colour: RGB
 ) -> None:
     """The caption's number, which counts from 1 for people, in a patch of its colour."""
     left, top = corner
     text, font = str(rank + 1), letter(height * 0.75)
     right, bottom = left + _width_of(rank, height) - 1, top + height - 1
     draw = ImageDraw.Draw(picture)
-    draw.rectangle((left, top, right, bottom), fill=colour_of(lane).rgb)
+    draw.rectangle((left, top, right, bottom), fill=colour)
     draw.text(((left + right) / 2, (top + bottom) / 2), text, PAPER, font, anchor="mm")
 
 
-def mark_box(picture: Image.Image, box: Box, rank: int, lane: int) -> None:
+def mark_box(picture: Image.Image, box: Box, rank: int, lane: int, colour: RGB) -> None:
     """The box with its number on its top edge.
 
     Each lane's boxes are a line further in and their numbers further right than those of the lane
@@ -58,11 +64,11 @@ def mark_box(picture: Image.Image, box: Box, rank: int, lane: int) -> None:
     left, top, right, bottom = corners(box, picture.size)
     # Never so far in that nothing is left of the box.
     inset = min(lane * (line_width(picture.size) + 1), (right - left) / 3, (bottom - top) / 3)
-    outline(picture, box, colour_of(lane).rgb, inset)
+    outline(picture, box, colour, inset)
     height = max(18, round(min(picture.size) / 19))
     width = _width_of(rank, height)
     slots = max(1, int((right - left - 2 * inset) // width))
-    mark(picture, (left + inset + lane % slots * width, top + inset), height, rank, lane)
+    mark(picture, (left + inset + lane % slots * width, top + inset), height, rank, colour)
 
 
 def _width_of(rank: int, height: int) -> int:
@@ -77,6 +83,7 @@ class Panel:
         self.line = min(34, max(22, width // 30))
         self._font = letter(self.line * 0.66)
         self._lanes = assign_lanes(captions)
+        self._colours = assign_colours(captions)
         room = width - 2 * self.line
         self._texts = [self._wrap(one_line(caption.text), room) for caption in captions]
         rows = [0] * (max(self._lanes, default=-1) + 1)
@@ -98,7 +105,8 @@ class Panel:
         for rank in ranks:
             lane = self._lanes[rank]
             top = self._tops[lane]
-            mark(page, (self.line // 3, top + (self.line - side) // 2), side, rank, lane)
+            corner = self.line // 3, top + (self.line - side) // 2
+            mark(page, corner, side, rank, self._colours[rank])
             for row, text in enumerate(self._texts[rank]):
                 middle = top + row * self.line + self.line / 2
                 draw.text((self.line * 1.5, middle), text, INK, self._font, anchor="lm")

@@ -10,7 +10,7 @@ from densevidcap.data.clip import Clip, Size
 from densevidcap.errors import ClipError
 from densevidcap.types import Caption, Frames
 from densevidcap.viz.canvas import choose_evenly, fit, letter
-from densevidcap.viz.captions import assign_lanes, mark_box
+from densevidcap.viz.captions import assign_colours, assign_lanes, mark_box
 from densevidcap.viz.sequences import box_at
 
 COLUMNS = 6
@@ -58,7 +58,7 @@ MOMENT = 320
 def draw_moments(captions: Sequence[Caption], clip: Clip, most: int) -> Image.Image:
     """A few frames side by side, with the boxes of what is said of each."""
     size = fit((clip.info.width, clip.info.height), MOMENT)
-    lanes = assign_lanes(captions)
+    lanes, colours = assign_lanes(captions), assign_colours(captions)
     pictures = []
     # From the middle of equal parts: first and last frames are often black.
     parts = choose_evenly(len(clip.times()), 2 * most + 1)
@@ -67,7 +67,8 @@ def draw_moments(captions: Sequence[Caption], clip: Clip, most: int) -> Image.Im
         # The best last, on top of the others.
         for rank in reversed(range(len(captions))):
             if captions[rank].holds_at(seconds):
-                mark_box(picture, box_at(captions[rank].sequence, seconds), rank, lanes[rank])
+                box = box_at(captions[rank].sequence, seconds)
+                mark_box(picture, box, rank, lanes[rank], colours[rank])
         pictures.append(picture)
     if not pictures:
         raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")

@@ -30,8 +30,8 @@ from densevidcap.export.report.footage import find_footage
 from densevidcap.files import replacing
 from densevidcap.pipeline.outline import Chapter, group_captions, list_chapters, summarise
 from densevidcap.types import SILENCE, Caption, DenseCaptions, Evidence, UInt8Array
-from densevidcap.viz.captions import assign_lanes
-from densevidcap.viz.colours import colour_of
+from densevidcap.viz.captions import assign_colours, assign_lanes
+from densevidcap.viz.colours import RGB
 from densevidcap.viz.streams import draw_spectrogram
 
 _PARTS = Path(__file__).parent
@@ -123,7 +123,7 @@ def render_page(
         shown.sort(key=lambda each: each.start)
         spans = captions.chapters or ((0.0, captions.duration),)
         shown = [caption for own in group_captions(shown, spans) for caption in own]
-    lanes = assign_lanes(shown)
+    lanes, colours = assign_lanes(shown), assign_colours(shown)
     script = _join_scripts()
     page = Template((_PARTS / "page.html").read_text(encoding="utf-8"))
     length = time_code(captions.duration) if is_film else f"{captions.duration:.1f} s"
@@ -156,22 +156,25 @@ def render_page(
             [
                 *(_render_part(*span, captions.duration) for span in captions.chapters),
                 *(
-                    _render_span(rank, caption, lanes[rank], captions)
+                    _render_span(rank, caption, lanes[rank], colours[rank], captions)
                     for rank, caption in enumerate(shown)
                 ),
             ]
         ),
         order="by time" if is_film else "the best first",
-        sentences=_render_list(captions, shown, lanes, pictures),
+        sentences=_render_list(captions, shown, colours, pictures),
     )
 
 
 def _render_list(
-    captions: DenseCaptions, shown: Sequence[Caption], lanes: Sequence[int], pictures: Sequence[str]
+    captions: DenseCaptions,
+    shown: Sequence[Caption],
+    colours: Sequence[RGB],
+    pictures: Sequence[str],
 ) -> str:
     """All sentences, or a part that opens for each chapter."""
     is_film = bool(captions.scenes)
-    rows = [_render_sentence(rank, each, lanes[rank], is_film) for rank, each in enumerate(shown)]
+    rows = [_render_sentence(rank, each, colours[rank], is_film) for rank, each in enumerate(shown)]
     if not captions.chapters:
         return f"<ol>\n{_join(rows)}\n</ol>"
     waiting = iter(rows)
@@ -224,11 +227,13 @@ def _render_sound(sound: str | None) -> str:
     return f'<img class="sound" src="{escape(sound)}" alt="{alt}" draggable="false">\n'
 
 
-def _render_span(rank: int, caption: Caption, lane: int, captions: DenseCaptions) -> str:
+def _render_span(
+    rank: int, caption: Caption, lane: int, colour: RGB, captions: DenseCaptions
+) -> str:
     left = caption.start / captions.duration
     width = (caption.end - caption.start) / captions.duration
     return (
-        f'<button class="span" data-caption="{rank}" tabindex="-1" style="{_colour(lane)};'
+        f'<button class="span" data-caption="{rank}" tabindex="-1" style="{_colour(colour)};'
         f'--lane:{lane};--from:{left:.5f};--share:{width:.5f}" title="{_text(caption.text)}">'
         f"{rank + 1 if width >= NUMBERED else ''}</button>"
     )
@@ -240,11 +245,11 @@ def _render_part(start: float, end: float, duration: float) -> str:
     return f'<i class="part" style="--from:{left:.5f};--share:{width:.5f}"></i>'
 
 
-def _render_sentence(rank: int, caption: Caption, lane: int, is_film: bool) -> str:
+def _render_sentence(rank: int, caption: Caption, colour: RGB, is_film: bool) -> str:
     evidence = "".join(_render_evidence(rank, word, is_film) for word in caption.evidence)
     missing = ", ".join(_text(word) for word in caption.unsupported)
     unsupported = f'<p class="missing">without evidence: {missing}</p>' if missing else ""
-    return f"""<li style="{_colour(lane)}">
+    return f"""<li style="{_colour(colour)}">
 <button class="sentence" data-caption="{rank}" aria-pressed="false">
 <span class="rank">{rank + 1}</span><span class="text">{_text(caption.text)}</span>
 </button>
@@ -267,8 +272,8 @@ def _render_evidence(rank: int, word: Evidence, is_film: bool) -> str:
     )
 
 
-def _colour(lane: int) -> str:
-    return "--colour:rgb({} {} {})".format(*colour_of(lane).rgb)
+def _colour(colour: RGB) -> str:
+    return "--colour:rgb({} {} {})".format(*colour)
 
 
 def _text(text: str) -> str:

@@ -7,3 +7,11 @@ export function timeCode(seconds, digits = 1) {
   if (minutes < 60) return `${minutes}:${rest}`;
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
 }
+
+/* Of films: 01:02:03, whole seconds that have passed, as in the report. */
+export function filmCode(seconds) {
+  const whole = Math.max(0, Math.floor(seconds + 1e-6));
+  return [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
+}

@@ -28,6 +28,7 @@ const shelf = new Shelf(facts.library, () => [...queue.jobs.values()]);
 const search = new Search(go);
 let leave = () => {}; // ends what the view before was doing
 let clip = null; // {id, name} of the one that is shown
+let visits = 0; // what was asked for before the last of them is not shown any more
 
 byId("search").hidden = !isLibrary;
 byId("limits").textContent = isLibrary
@@ -97,12 +98,17 @@ function fail(error) {
 }
 
 async function route() {
+  const visit = (visits += 1);
   const { id, question } = readAddress();
   try {
-    if (id !== null) follow(await ask(clipUrl(id)));
-    else await welcome(question);
+    if (id === null) {
+      await welcome(question);
+      return;
+    }
+    const job = await ask(clipUrl(id));
+    if (visit === visits) follow(job);
   } catch (error) {
-    await giveUp(error);
+    if (visit === visits) await giveUp(error);
   }
 }
 
@@ -142,6 +148,7 @@ async function send(file) {
     fail(new Error(`${file.name}: too large; what fits is ${facts.limits}`));
     return;
   }
+  visits += 1;
   const stopping = new AbortController();
   show("progress", file.name);
   showProgress(file.name, isLibrary);
@@ -194,10 +201,12 @@ function wait(job) {
 }
 
 async function open({ id, name }) {
+  const visit = visits;
   choice.open(id);
   const address = readAddress();
   try {
     const result = await choice.ask();
+    if (visit !== visits) return;
     show("result", name);
     clip = { id, name };
     viewer.open(id, result.missing ? null : clipUrl(id, "/footage"), result, address);
@@ -226,6 +235,7 @@ async function openLocal(files) {
 }
 
 function openOne({ name, result, clip: file }) {
+  visits += 1;
   choice.open(null);
   clip = null;
   show("result", name);
@@ -235,7 +245,7 @@ function openOne({ name, result, clip: file }) {
 
 function goHome() {
   if (location.hash) location.hash = "";
-  else welcome();
+  else route();
 }
 
 /* What was chosen, to look at while waiting. */

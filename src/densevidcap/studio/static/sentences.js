@@ -1,25 +1,34 @@
-/* The ranked sentences: each word that has a heat map is a button, and so is each piece of
-   evidence. A sentence is one stop of the Tab key; arrows lead to its words and to the others.
+/* The sentences, ranked or scene by scene: each word that has a heat map is a button, and so is each
+   piece of evidence. A sentence is one stop of the Tab key; arrows lead to its words and to the others.
    What a person says of it stands beside what the model said. */
 
 import { holds } from "../report/boxes.js";
-import { timeCode } from "./clock.js";
+import { filmCode, timeCode } from "./clock.js";
+import { Rows } from "./rows.js";
 
 const PUNCTUATION = /^\W+|\W+$/g;
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
 export class Sentences {
   #list;
+  #rows;
   #template;
   #captions = [];
   #notes = [];
+  #scenes = []; // of each caption of a film
   #correct;
+  #render; // gets a rank
+  #time = 0;
+  #shown = null;
+  #chosen = null;
+  #word = null;
 
   /* `correct` gets a sentence of the model's and what a person says of it. */
   constructor(list, template, correct) {
     this.#list = list;
     this.#template = template;
     this.#correct = correct;
+    this.#rows = new Rows(list, (rank) => this.#dress(this.#render(rank), rank));
     list.addEventListener("keydown", (event) => this.#walk(event));
     list.addEventListener("click", ({ target }) => {
       const button = target.closest("[data-act]");
@@ -27,21 +36,26 @@ export class Sentences {
     });
   }
 
-  /* `notes` is empty where nothing can be put right. */
-  show(captions, colours, verdicts, words, notes = []) {
+  /* What `arrange` gave; `notes` is empty where nothing can be put right. */
+  show({ captions: { captions }, colours, verdicts, words, notes, scenes }, isSame) {
     const focused = document.activeElement.closest("#sentences li")?.dataset.rank;
     this.#captions = captions;
     this.#notes = notes;
+    this.#scenes = scenes;
     const known = new Set(words);
-    this.#list.replaceChildren(
-      ...captions.map((caption, rank) =>
-        this.#render(caption, rank, colours[rank], verdicts[rank], known)),
-    );
+    this.#render = (rank) =>
+      this.#renderRow(captions[rank], rank, colours[rank], verdicts[rank], known);
+    this.#rows.show(captions.length, isSame);
     if (focused !== undefined) this.focus(Math.min(focused, captions.length - 1));
   }
 
   focus(rank) {
-    this.#list.children[rank]?.querySelector(".sentence").focus();
+    this.#rows.reveal(rank)?.querySelector(".sentence").focus({ preventScroll: true });
+  }
+
+  /* Into sight, without the focus; `block` is of scrollIntoView. */
+  reveal(rank, block) {
+    this.#rows.reveal(rank, block);
   }
 
   /* a approves, e edits, x leaves out; the same again undoes it. */
@@ -57,42 +71,71 @@ export class Sentences {
 
   /* `chosen` stays when the pointer leaves; `shown` is the one isolated just now. */
   isolate(shown, chosen) {
-    [...this.#list.children].forEach((item, rank) => {
-      item.classList.toggle("chosen", rank === chosen);
-      item.classList.toggle("shown", rank === shown);
-      item.querySelector(".sentence").setAttribute("aria-pressed", String(rank === chosen));
-    });
+    [this.#shown, this.#chosen] = [shown, chosen];
+    for (const [rank, item] of this.#rows.entries) this.#dress(item, rank);
   }
 
   markWord(word) {
-    for (const button of this.#list.querySelectorAll("[data-word]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.word === word));
-    }
+    this.#word = word;
+    for (const [, item] of this.#rows.entries) this.#markWords(item);
   }
 
   follow(time) {
-    [...this.#list.children].forEach((item, rank) => {
-      // While the list is made anew, it may be longer than what it is made of.
-      const caption = this.#captions[rank];
-      item.classList.toggle("silent", caption === undefined || !holds(caption, time));
-    });
+    this.#time = time;
+    for (const [rank, item] of this.#rows.entries) this.#pale(item, rank);
   }
 
-  #render(caption, rank, colour, verdict, words) {
+  /* As all is just now: rows come and go. */
+  #dress(item, rank) {
+    item.classList.toggle("chosen", rank === this.#chosen);
+    item.classList.toggle("shown", rank === this.#shown);
+    item.querySelector(".sentence").setAttribute("aria-pressed", String(rank === this.#chosen));
+    this.#pale(item, rank);
+    this.#markWords(item);
+    return item;
+  }
+
+  #pale(item, rank) {
+    item.classList.toggle("silent", !holds(this.#captions[rank], this.#time));
+  }
+
+  #markWords(item) {
+    for (const button of item.querySelectorAll("[data-word]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.word === this.#word));
+    }
+  }
+
+  #renderRow(caption, rank, colour, verdict, words) {
     const item = this.#template.content.firstElementChild.cloneNode(true);
     const find = (selector) => item.querySelector(selector);
+    const code = this.#scenes.length > 0 ? filmCode : timeCode;
     item.dataset.rank = rank;
     item.style.setProperty("--colour", colour);
+    this.#renderScene(item, rank);
     find(".rank").textContent = rank + 1;
     find(".sentence").setAttribute("aria-label", `Play sentence ${rank + 1}: ${caption.text}`);
     find(".text").append(...this.#renderWords(caption, words));
-    find(".span-text").textContent = `${timeCode(caption.start)}–${timeCode(caption.end)}`;
+    find(".span-text").textContent = `${code(caption.start)}–${code(caption.end)}`;
     find("meter").value = caption.confidence;
     find("meter").setAttribute("aria-label", "Confidence");
     find(".confidence").textContent = `${verdict}, ${percent(caption.confidence)}`;
     this.#renderNote(find, this.#notes[rank]);
     find(".evidence").append(...caption.evidence.map((evidence) => renderEvidence(evidence)));
     return item;
+  }
+
+  /* Above the first sentence of a scene. */
+  #renderScene(item, rank) {
+    const scene = this.#scenes[rank];
+    const heading = item.querySelector(".scene");
+    if (scene === undefined || scene.number === this.#scenes[rank - 1]?.number) {
+      heading.remove();
+      return;
+    }
+    item.classList.add("opening");
+    const when = document.createElement("span");
+    when.textContent = `${filmCode(scene.start)}–${filmCode(scene.end)}`;
+    heading.append(`Scene ${scene.number} of ${scene.of}`, " ", when);
   }
 
   #renderNote(find, note) {
@@ -110,7 +153,7 @@ export class Sentences {
   }
 
   #edit(rank) {
-    const item = this.#list.children[rank];
+    const item = this.#rows.reveal(rank);
     const { text } = this.#captions[rank];
     if (item.querySelector(".edit") !== null) return;
     const form = document.getElementById("edit-template").content.firstElementChild.cloneNode(true);
@@ -171,9 +214,7 @@ export class Sentences {
     event.preventDefault();
     event.stopPropagation();
     if (across !== undefined) {
-      (across < 0 ? item.previousElementSibling : item.nextElementSibling)
-        ?.querySelector(".sentence")
-        .focus();
+      this.focus(Number(item.dataset.rank) + across);
       return;
     }
     const buttons = [...item.querySelectorAll("button")];

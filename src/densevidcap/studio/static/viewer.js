@@ -2,9 +2,11 @@
 
 import { writeAddress } from "./address.js";
 import { ask, clipUrl } from "./api.js";
+import { Chapters } from "./chapters.js";
 import { timeCode } from "./clock.js";
 import { Controls } from "./controls.js";
 import { Glow } from "./glow.js";
+import { arrange } from "./outline.js";
 import { Player } from "./player.js";
 import { Sentences } from "./sentences.js";
 import { Timeline } from "./timeline.js";
@@ -16,10 +18,12 @@ export class Viewer {
   #player;
   #timeline;
   #sentences;
+  #chapters;
   #video = byId("video");
   #controls;
   #fail;
   #captions = [];
+  #isFilm = false;
   #chosen = null; // rank of the sentence that was clicked on
   #glowing = null; // the word whose heat map is asked for or shown
   #id = null; // of a clip on the server, null for a local file
@@ -30,14 +34,26 @@ export class Viewer {
   constructor(fail, isLibrary) {
     this.#fail = fail;
     this.#isLibrary = isLibrary;
-    this.#timeline = new Timeline(byId("timeline"), byId("now"), byId("sound"), (time) => {
-      this.#video.currentTime = time;
-    });
+    this.#timeline = new Timeline(
+      {
+        lanes: byId("timeline"),
+        now: byId("now"),
+        sound: byId("sound"),
+        overview: byId("overview"),
+        piece: byId("piece"),
+        nowOverall: byId("now-overall"),
+        edges: byId("edges"),
+      },
+      (time) => this.#seek(time),
+    );
+    this.#chapters = new Chapters(byId("chapters"), byId("chapter-list"), (chapter) =>
+      this.#enter(chapter));
     this.#sentences = new Sentences(byId("sentences"), byId("sentence-template"), (said, text) =>
       this.#correct(said, text));
     this.#player = new Player(this.#video, byId("canvas"), (time) => {
       this.#controls.follow(time);
       this.#timeline.follow(time);
+      this.#chapters.follow(time);
       this.#sentences.follow(time);
     });
     this.#controls = new Controls(this.#video, this.#player);
@@ -58,16 +74,39 @@ export class Viewer {
     byId("trail").hidden = id === null;
     byId("copied").textContent = "";
     const { width, height } = result.captions;
-    byId("screen").style.setProperty("--ratio", width / height || 16 / 9);
+    byId("result").style.setProperty("--ratio", width / height || 16 / 9);
+    this.#video.preload = result.captions.scenes ? "metadata" : "auto"; // a film is long
     if (footage === null) this.#video.removeAttribute("src");
     else this.#video.src = footage;
-    this.show(result);
+    scrollTo({ top: 0, behavior: "instant" });
+    this.show(result, false);
     this.#hear(id, footage);
-    const chosen = this.#captions[sentence - 1] === undefined ? null : sentence - 1;
-    if (chosen !== null && sentence !== null) this.#choose(chosen);
+    const isThere = sentence !== null && this.#captions[sentence - 1] !== undefined;
+    const chosen = isThere ? sentence - 1 : null;
+    if (chosen !== null) this.#choose(chosen);
     if (time !== null) this.#player.point({ time, box });
-    else if (chosen !== null && sentence !== null) this.#video.currentTime = this.#captions[chosen].start;
+    else if (chosen !== null) this.#seek(this.#captions[chosen].start);
+    const block = this.#isFilm ? "start" : "nearest";
+    if (chosen !== null) this.#sentences.reveal(chosen, block);
+    else if (time !== null) this.#sentences.reveal(this.#findAfter(time), block);
     this.#id = id;
+  }
+
+  #seek(time) {
+    this.#video.currentTime = time;
+    // Before the picture is there, or where there is none.
+    this.#player.draw(time);
+  }
+
+  /* To a chapter's first picture, and its first sentence. */
+  #enter({ start }) {
+    this.#seek(start);
+    this.#sentences.reveal(this.#findAfter(start), "start");
+  }
+
+  /* The first sentence of a film that is told after a time, or at it; else the first of all. */
+  #findAfter(time) {
+    return Math.max(0, this.#captions.findIndex(({ end }) => this.#isFilm && end > time));
   }
 
   /* Something that nobody has to do anything about. */
@@ -105,9 +144,17 @@ export class Viewer {
     }
   }
 
-  /* Other captions of the same clip. */
-  show({ captions, colours, verdicts, words, notes, rejected, usual, missing }) {
+  /* Other captions of the same clip, or those of a new one. */
+  show(result, isSame = true) {
+    const arranged = arrange(result);
+    const { captions, colours, rejected, usual, missing, film } = arranged;
     this.#captions = captions.captions;
+    this.#isFilm = film !== null;
+    byId("result").classList.toggle("film", film !== null);
+    byId("result").classList.toggle("chaptered", film !== null && film.chapters.length > 0);
+    byId("summary").hidden = !film?.summary;
+    byId("summary").textContent = film?.summary ?? "";
+    byId("list").setAttribute("aria-label", film ? "Sentences, by time" : "Sentences, the best first");
     byId("look").hidden = !this.#isLibrary || missing || Object.keys(usual).length > 0;
     byId("look-why").hidden = byId("look").hidden;
     byId("rejected").hidden = rejected.length === 0;
@@ -121,8 +168,9 @@ export class Viewer {
       times: boxes.map(({ time }) => time),
       boxes: boxes.map(({ left, top, right, bottom }) => [left, top, right, bottom]),
     }));
-    this.#sentences.show(this.#captions, colours, verdicts, words, notes);
-    this.#timeline.show(this.#captions, colours, captions.duration);
+    this.#sentences.show(arranged, isSame);
+    this.#timeline.show(arranged);
+    this.#chapters.show(film?.chapters ?? []);
     this.#controls.show(captions.duration);
     this.#player.show(tracks);
     this.#choose(null);
@@ -226,6 +274,9 @@ export class Viewer {
       this.#player.step((key === "ArrowLeft" ? -1 : 1) * (event.shiftKey ? 5 : 1));
     } else if (key === "j" || key === "k") {
       this.#walk(key === "j" ? 1 : -1);
+    } else if (key === "J" || key === "K") {
+      const chapter = this.#chapters.step(key === "J" ? 1 : -1);
+      if (chapter !== undefined) this.#enter(chapter);
     } else if ("aex".includes(key) && this.#chosen !== null) {
       this.#sentences.act(this.#chosen, key);
     } else {
@@ -241,7 +292,7 @@ export class Viewer {
     const first = step > 0 ? -1 : count;
     const rank = Math.min(count - 1, Math.max(0, (this.#chosen ?? first) + step));
     this.#video.pause();
-    this.#video.currentTime = this.#captions[rank].start;
+    this.#seek(this.#captions[rank].start);
     this.#choose(rank);
     this.#sentences.focus(rank);
   }
