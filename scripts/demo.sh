@@ -26,7 +26,7 @@ densevidcap find $library "a man in a car" --sheet demo-output/search.html --ove
 say "Where one word is: its map"
 run densevidcap words samples/bikes.mp4 --word bicycle --out demo-output --overwrite
 
-say "How good is that? What is to be seen, and what a person says of each sentence"
+say "How good is that? What is to be seen, and what a reader says of each sentence"
 python scripts/demo_page.py demo-output
 
 say "All of it on one page, with films, reports and maps"

@@ -2,8 +2,9 @@
 
     python scripts/demo_page.py demo-output
 
-The folder has a library of the samples (`library`, with its reports and films) and the map of a word.
-What a person says of each sentence comes from `readings.toml`, what to do next from `next-steps.sh`.
+The folder has a library of the samples (`library`, with its reports and films) and the map of a
+word. What a reader says of each sentence comes from `readings.toml`, what to do next from
+`next-steps.sh`.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ HERE = Path(__file__).parent
 QUESTIONS = ("a man in a car", "a cup of coffee", "a bicycle", "a rocket")
 """As `demo.sh` asks them, the last one of what the model cannot see."""
 MARKS = {"right": "✓", "partly": "~", "wrong": "✗", "unread": "?"}
+NOTHING = (
+    "<p>Nothing fits: what the model has no word for cannot be found, even where it is shown.</p>"
+)
 WORD_MAP = "bikes-bicycle"
-THUMBNAIL = 320
+THUMBNAIL = 384
 
 
 class Reading(NamedTuple):
-    """What a person says of a sentence."""
+    """What a reader says of a sentence."""
 
     mark: str
     why: str
@@ -61,9 +65,9 @@ def main(folder: Path) -> None:
         for caption, reading in judged:
             why = f" ({reading.why})" if reading.why else ""
             print(f"  {MARKS[reading.mark]} {caption.text}  {reading.mark}{why}")
-        cards.append(draw_clip(source.name, readings.get("shows", ""), judged))
+        cards.append(draw_clip(folder, source.name, readings.get("shows", ""), judged))
     total = ", ".join(f"{marks[mark]} {mark}" for mark in MARKS if marks[mark])
-    print(f"Of {sum(marks.values())} sentences a person finds {total}.")
+    print(f"Of {sum(marks.values())} sentences a reader finds {total}.")
     answers = [(question, library.find(question, 2)) for question in QUESTIONS]
     page = (HERE / "demo_page.html").read_text(encoding="utf-8")
     steps = (HERE / "next-steps.sh").read_text(encoding="utf-8")
@@ -78,15 +82,18 @@ def main(folder: Path) -> None:
     (folder / "index.html").write_text(page, encoding="utf-8")
 
 
-def draw_clip(name: str, shows: str, judged: list[tuple[Caption, Reading]]) -> str:
+def draw_clip(folder: Path, name: str, shows: str, judged: list[tuple[Caption, Reading]]) -> str:
     stem = f"library/export/{Path(name).stem}"
+    poster = draw_still(folder / f"{stem}.mp4", 2.0)
     rows = "".join(draw_sentence(*each) for each in judged)
     if not rows:
         rows = "<li>Nothing: this is like nothing that the model has seen.</li>"
     return f"""<article>
-<video src="{stem}.mp4" controls muted loop playsinline preload="metadata" aria-label="{name} with its boxes"></video>
+<video src="{stem}.mp4" poster="{poster}" aria-label="{name} with its boxes"
+ controls muted loop playsinline preload="none"></video>
 <div><h3>{name}</h3><p class="shows">{escape(shows)}</p><ol>{rows}</ol>
-<p class="links"><a href="{stem}.html">report</a> <a href="{stem}.mp4">film</a></p></div></article>"""
+<p class="links"><a href="{stem}.html">report</a> <a href="{stem}.mp4">film</a></p>
+</div></article>"""
 
 
 def draw_sentence(caption: Caption, reading: Reading) -> str:
@@ -101,28 +108,35 @@ def draw_sentence(caption: Caption, reading: Reading) -> str:
 
 
 def draw_question(question: str, answers: list[Answer]) -> str:
-    figures = "".join(draw_answer(answer) for answer in answers) or "<p>Nothing fits.</p>"
+    figures = "".join(draw_answer(answer) for answer in answers) or NOTHING
     return f"<section class='asked'><h3>“{escape(question)}”</h3>{figures}</section>"
 
 
 def draw_answer(answer: Answer) -> str:
-    clip = open_clip(answer.clip)
-    nearest = int(np.abs(clip.times() - answer.time).argmin())
-    size = THUMBNAIL, round(THUMBNAIL * clip.info.height / clip.info.width)
-    picked = next(iter(clip.pick([nearest], size)))
-    stream = BytesIO()
-    Image.fromarray(picked.image).save(stream, "JPEG", quality=75)
     box = ""
     if answer.box is not None:
         left, top = 100 * answer.box.left, 100 * answer.box.top
         wide, high = 100 * answer.box.right - left, 100 * answer.box.bottom - top
-        box = f"<i style='left:{left:.1f}%;top:{top:.1f}%;width:{wide:.1f}%;height:{high:.1f}%'></i>"
+        box = (
+            f"<i style='left:{left:.1f}%;top:{top:.1f}%;width:{wide:.1f}%;height:{high:.1f}%'></i>"
+        )
     words = " ".join(f"<b>{escape(word)}</b> {likely:.0%}" for word, likely in answer.words)
+    still = draw_still(answer.clip, answer.time)
     return (
-        f"<figure><div class='still'><img alt='' width='{size[0]}' height='{size[1]}' "
-        f"src='data:image/jpeg;base64,{b64encode(stream.getvalue()).decode()}'>{box}</div>"
+        f"<figure><div class='still'><img alt='' src='{still}'>{box}</div>"
         f"<figcaption>{escape(answer.name)} at {answer.time:.1f} s · {words}</figcaption></figure>"
     )
+
+
+def draw_still(path: Path | str, time: float) -> str:
+    """A small picture of a clip, as an address that holds it."""
+    clip = open_clip(str(path))
+    nearest = int(np.abs(clip.times() - time).argmin())
+    size = THUMBNAIL, round(THUMBNAIL * clip.info.height / clip.info.width)
+    picked = next(iter(clip.pick([nearest], size)))
+    stream = BytesIO()
+    Image.fromarray(picked.image).save(stream, "JPEG", quality=75)
+    return f"data:image/jpeg;base64,{b64encode(stream.getvalue()).decode()}"
 
 
 def draw_map(folder: Path) -> str:

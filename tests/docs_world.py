@@ -1,11 +1,12 @@
-"""What the docs' commands name: a small model in place of the bundled one, generated clips, tables and
-libraries under the names that the pages use."""
+"""What the docs' commands name: a small model in place of the bundled one, generated clips, tables
+and libraries under the names that the pages use."""
 
 from __future__ import annotations
 
 import csv
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from tests.library.made_library import add, make_words
@@ -14,6 +15,7 @@ from tests.studio.small_model import write_clip, write_model
 
 from densevidcap.data.manifest import read_manifest, write_manifest
 from densevidcap.library.store import Library
+from densevidcap.model_folder import read_model_config, write_model_card
 
 CLIPS = (
     "clip.mp4",
@@ -33,7 +35,10 @@ TABLES = ("mine.csv", "my-clips.csv")
 
 def write_world(folder: Path) -> None:
     """Everything below one folder; what the model is called is `my-model`."""
-    write_model(folder / "my-model")
+    model = write_model(folder / "my-model")
+    # As little as shows that a command works.
+    few = {"frames.most": 4, "scenes.frames": 2, "decoding.samples": 4}
+    write_model_card(model, read_model_config(model).override(few), licence="Apache-2.0")
     write_clip(folder / "film.mp4", 62)
     first = write_clip(folder / CLIPS[0], 1)
     for name in CLIPS[1:]:
@@ -50,7 +55,9 @@ def write_world(folder: Path) -> None:
 
 
 def _write_tables(folder: Path) -> None:
-    records = list(read_manifest(write_corpus(folder / "world", 10)))
+    clips = read_manifest(write_corpus(folder / "world", 6))
+    splits = ("train", "validate", "test")
+    records = [replace(clip, split=splits[n % 3]) for n, clip in enumerate(clips)]
     for name in MANIFESTS:
         write_manifest(folder / name, records)
     said = {record.id: list(record.captions) for record in records}
