@@ -9,6 +9,9 @@ library=demo-output/library
 say() { printf '\n== %s\n' "$1"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 
+echo "densevidcap describes clips: several sentences, each tied to the part of the picture it is about."
+echo "The model comes with it; nothing is sent anywhere. This takes about a minute."
+
 say "One clip: several sentences, how sure, when and where (the arrows), and the words that each rests on"
 run densevidcap caption samples/carphone.mp4
 
@@ -35,5 +38,5 @@ if [ -t 1 ] && [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open 
     xdg-open demo-output/index.html > /dev/null 2>&1 || true
 fi
 
-say "Next, to paste into this shell"
+say "Next, to paste in this folder"
 cat scripts/next-steps.sh

@@ -39,6 +39,7 @@ def write_world(folder: Path) -> None:
     # As little as shows that a command works.
     few = {"frames.most": 4, "scenes.frames": 2, "decoding.samples": 4}
     write_model_card(model, read_model_config(model).override(few), licence="Apache-2.0")
+    shutil.copytree(model, folder / "paper-model")
     write_clip(folder / "film.mp4", 62)
     first = write_clip(folder / CLIPS[0], 1)
     for name in CLIPS[1:]:

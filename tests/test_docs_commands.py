@@ -9,6 +9,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import click
@@ -23,7 +24,16 @@ from densevidcap.pipeline import captioner
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-RUN = ("README.md", "captioning.md", "films.md", "library.md", "export.md", "python.md", "data.md")
+RUN = (
+    "README.md",
+    "captioning.md",
+    "films.md",
+    "library.md",
+    "export.md",
+    "python.md",
+    "data.md",
+    "reproduce.md",
+)
 """Pages of tasks, whose blocks are run. docs/own-data.md is followed by tests/train."""
 NOT_RUN = {
     "serve": "answers until it is stopped: tests/studio runs it",
@@ -60,13 +70,15 @@ class Block(NamedTuple):
 def list_blocks() -> Iterator[Block]:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        for number, (language, block) in enumerate(found):
-            yield Block(page.name, number, language, block)
+        found = re.findall(r"^( *)```(\w*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
+        for number, (_, language, block) in enumerate(found):
+            yield Block(page.name, number, language, dedent(block))
 
 
 BLOCKS = list(list_blocks())
+INLINE = re.findall(r"`(densevidcap \w+ [^`]+)`", (ROOT / "docs" / "index.md").read_text("utf-8"))
 COMMANDS = [(block.page, line) for block in BLOCKS for line in block.commands]
+COMMANDS += [("index.md", line) for line in INLINE if line != "densevidcap experiment all"]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 
 
