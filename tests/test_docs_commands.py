@@ -79,6 +79,9 @@ BLOCKS = list(list_blocks())
 INLINE = re.findall(r"`(densevidcap \w+ [^`]+)`", (ROOT / "docs" / "index.md").read_text("utf-8"))
 COMMANDS = [(block.page, line) for block in BLOCKS for line in block.commands]
 COMMANDS += [("index.md", line) for line in INLINE if line != "densevidcap experiment all"]
+for script in ("demo.sh", "next-steps.sh"):
+    lines = (ROOT / "scripts" / script).read_text("utf-8").replace("\\\n", " ").splitlines()
+    COMMANDS += [(script, line) for line in lines if re.match(r"(run )?densevidcap ", line)]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 
 
