@@ -21,10 +21,14 @@ import numpy as np
 from PIL import Image
 
 from densevidcap import open_library
-from densevidcap.config import tomllib
 from densevidcap.data.clip import open_clip
 from densevidcap.library.search import Answer
 from densevidcap.types import Caption
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 HERE = Path(__file__).parent
 QUESTIONS = ("a man in a car", "a cup of coffee", "a bicycle", "a rocket")
@@ -44,6 +48,11 @@ class Reading(NamedTuple):
     why: str
 
 
+def read_readings() -> dict[str, dict[str, str]]:
+    """By clip: `shows`, and sentence to what is said of it."""
+    return tomllib.loads((HERE / "readings.toml").read_text(encoding="utf-8"))
+
+
 def read(readings: dict[str, str], sentence: str) -> Reading:
     mark, _, why = readings.get(sentence, "unread: new, so nobody has judged it").partition(": ")
     return Reading(mark, why)
@@ -51,7 +60,7 @@ def read(readings: dict[str, str], sentence: str) -> Reading:
 
 def main(folder: Path) -> None:
     library = open_library(folder / "library")
-    known = tomllib.loads((HERE / "readings.toml").read_text(encoding="utf-8"))
+    known = read_readings()
     cards, marks = [], Counter[str]()
     order = {name: place for place, name in enumerate(known)}
     files = sorted(library.list_files(), key=lambda file: order.get(file[0].name, len(order)))

@@ -1,6 +1,6 @@
 """Make the moving picture of README and the pictures of the model card from the films of the demo.
 
-    make demo && python scripts/make_moving_picture.py demo-output docs/pictures
+    make demo && python -m scripts.make_moving_picture demo-output docs/pictures
 
 Only clips that may be passed on are taken (`samples/LICENCES.txt`). Below each stands what a reader
 says of the sentence, from `readings.toml`.
@@ -13,10 +13,9 @@ from pathlib import Path
 
 import av
 from PIL import Image, ImageDraw, ImageFont
+from scripts.demo_page import read, read_readings
 
-from demo_page import read
 from densevidcap import open_library
-from densevidcap.config import tomllib
 
 MOVING = ("coffee", "bigbuckbunny", "rocket")
 FAILURES = ("rocket", "cat", "bigbuckbunny")
@@ -54,10 +53,9 @@ def spread(pictures: list[Image.Image]) -> list[Image.Image]:
 def judge(folder: Path, name: str) -> list[Image.Image]:
     """The pictures of a film, with what a reader says of its first sentence below them."""
     library = open_library(folder / "library")
-    readings = tomllib.loads((Path(__file__).parent / "readings.toml").read_text(encoding="utf-8"))
     source = f"{name}.mp4"
     first = library.captions(library.find_identity(source), source)[0]
-    reading = read(readings[source], first.text)
+    reading = read(read_readings()[source], first.text)
     why = f": {reading.why}" if reading.why else ""
     said = f"{first.confidence:.0%} {first.verdict}.  A reader: {reading.mark}{why}"
     with av.open(str(folder / "library" / "export" / source)) as film:
@@ -78,5 +76,5 @@ def caption(picture: Image.Image, said: str, colour: str) -> Image.Image:
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        sys.exit("usage: python scripts/make_moving_picture.py DEMO-OUTPUT OUT")
+        sys.exit("usage: python -m scripts.make_moving_picture DEMO-OUTPUT OUT")
     main(Path(sys.argv[1]), Path(sys.argv[2]))

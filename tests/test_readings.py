@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from densevidcap.config import tomllib
-
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "scripts"
-READINGS = tomllib.loads((SCRIPTS / "readings.toml").read_text(encoding="utf-8"))
+READINGS = runpy.run_path(str(SCRIPTS / "demo_page.py"))["read_readings"]()
 LINE = re.compile(r"^\d +[━─]+ +(\d+)% (sure|likely|guess) +(\S.*?\.) +\d", re.MULTILINE)
 
 
