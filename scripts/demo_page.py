@@ -50,7 +50,10 @@ class Reading(NamedTuple):
 
 def read_readings() -> dict[str, dict[str, str]]:
     """By clip: `shows`, and sentence to what is said of it."""
-    return tomllib.loads((HERE / "readings.toml").read_text(encoding="utf-8"))
+    readings: dict[str, dict[str, str]] = tomllib.loads(
+        (HERE / "readings.toml").read_text(encoding="utf-8")
+    )
+    return readings
 
 
 def read(readings: dict[str, str], sentence: str) -> Reading:
