@@ -30,7 +30,7 @@ from tests.library.test_library_runs import FAST, list_told, read_results, run
 from tests.pipeline.small_model import write_model
 
 from densevidcap.errors import DenseVidCapError, MissingExtraError
-from densevidcap.files import WORKSPACE
+from densevidcap.files import LOCK, WORKSPACE
 from densevidcap.library.captioning import caption_clips
 from densevidcap.library.describing import Described, Describer
 from densevidcap.library.inputs import list_set
@@ -203,8 +203,10 @@ def test_a_cluster_of_our_own_ends_with_us(model: Path, clips: Path, tmp_path: P
     out, errors = tmp_path / "told.txt", tmp_path / "errors.txt"
     arguments = ["caption", str(clips), "--model", str(model), *FAST, "--on", "ray"]
     with TemporaryDirectory(dir="/tmp") as short, out.open("w") as o, errors.open("w") as e:
-        left = Path(short, f"{SCRATCH}left")
-        left.mkdir()
+        left, another = (Path(short, f"{SCRATCH}{whose}") for whose in ("left", "another"))
+        for folder in (left, another):
+            folder.mkdir()
+        (left / LOCK).touch()  # of a run that was killed
         process = subprocess.Popen(
             [sys.executable, "-m", "densevidcap", *arguments, "--workers", "1"],
             stdout=o,
@@ -217,7 +219,7 @@ def test_a_cluster_of_our_own_ends_with_us(model: Path, clips: Path, tmp_path: P
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)
         assert process.wait() == 1
-        assert not [*Path(short).glob(f"{SCRATCH}*")]
+        assert [*Path(short).glob(f"{SCRATCH}*")] == [another]
     lines = errors.read_text().splitlines()
     # A busy machine may let it end before.
     assert lines[-1] == "Aborted!" or "1 failed" in lines[-1]

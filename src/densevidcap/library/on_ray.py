@@ -21,7 +21,7 @@ from tempfile import gettempdir, mkdtemp
 from typing import Any
 
 from densevidcap.errors import ClipError, DenseVidCapError, MissingExtraError, ModelError
-from densevidcap.files import hold
+from densevidcap.files import LOCK, hold
 from densevidcap.library.describing import Described, Describer, Outcome, refuse_deadly
 from densevidcap.library.store import name_path
 
@@ -267,4 +267,6 @@ def _scratch() -> Iterator[Path]:
 
 
 def _is_ours(left: Path, folder: Path) -> bool:
-    return not left.is_symlink() and left.is_dir() and left.stat().st_uid == folder.stat().st_uid
+    """Whether a run of this user held it: others may have folders of such a name."""
+    is_held = not left.is_symlink() and (left / LOCK).is_file()
+    return is_held and left.stat().st_uid == folder.stat().st_uid
