@@ -63,7 +63,7 @@ def _ask(folder: Path) -> None:
     library = Library(folder)
     # What is asked first costs what comes with it: code, and the directions of words.
     _embed([f"w{n}" for n in range(WORDS)])
-    _, own = _measure_memory()
+    before = _measure_memory()
     opened = _clock(lambda: _open_and_close(library))
     print(f"  opened, nothing new {opened:6.3f} s of CPU, {opened / AIM:4.0%} of a second")
     with Finder(library, _embed) as finder:
@@ -73,11 +73,8 @@ def _ask(folder: Path) -> None:
         box = Box(0.2, 0.2, 0.6, 0.6)
         _tell("like a clip", [partial(find_alike, finder, each) for each in clips])
         _tell("like a region", [partial(find_alike, finder, each, 2.0, box) for each in clips])
-        resident_then, own_then = _measure_memory()
-    print(
-        f"  memory: {own_then - own:.0f} MiB of its own, and {resident_then - own_then:.0f} MiB"
-        " mapped, which the system takes back when it needs it"
-    )
+        grown = _measure_memory() - before
+    print(f"  memory: {grown:.0f} MiB, without what is mapped while it is compared")
 
 
 def _make(folder: Path, words: WordList, random: np.random.Generator) -> Library:
@@ -179,7 +176,7 @@ def _clock(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def _measure_memory() -> tuple[float, float]:
-    """MiB: all that is resident, and of it what no file is behind."""
+def _measure_memory() -> float:
+    """MiB: what is resident and has no file behind it."""
     memory = psutil.Process().memory_info()
-    return memory.rss / 2**20, (memory.rss - getattr(memory, "shared", 0)) / 2**20
+    return (memory.rss - getattr(memory, "shared", 0)) / 2**20
