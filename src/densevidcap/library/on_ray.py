@@ -11,6 +11,7 @@ import pickle
 import platform
 import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -33,8 +34,10 @@ SPARE = 1
 """CPUs that are left to Ray Data's own tasks, which could else wait for ever."""
 SCRATCH = "densevidcap-ray-"
 """How the folder begins that a cluster of our own has for its logs and sockets."""
+REMOVALS = 100
+"""How often it is tried to remove it, ten times a second."""
 LONGEST = 24
-"""Characters of the folder that this is in: a socket's path has 107 bytes at most."""
+"""Bytes of the name of the folder that this is in: a socket's path has 107 bytes at most."""
 
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -263,7 +266,12 @@ def _scratch() -> Iterator[Path]:
         with hold(folder, busy):
             yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # The last of Ray's processes may still write while it is removed.
+        for _ in range(REMOVALS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
+            time.sleep(0.1)
 
 
 def _is_ours(left: Path, folder: Path) -> bool:
