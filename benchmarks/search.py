@@ -179,4 +179,4 @@ def _clock(work: Callable[[], object]) -> float:
 def _measure_memory() -> float:
     """MiB: what is resident and has no file behind it."""
     memory = psutil.Process().memory_info()
-    return (memory.rss - getattr(memory, "shared", 0)) / 2**20
+    return float(memory.rss - getattr(memory, "shared", 0)) / 2**20
