@@ -612,8 +612,9 @@ class ModelConfig:
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """Where networks run; `auto` takes the first there is of cuda, mps, cpu."""
     engine: Engine = "auto"
-    """Numbers that the eyes are computed with when clips are described; `auto` takes bfloat16 for
-    transformers on CPUs that multiply it, and float32 elsewhere. Training has float32 eyes."""
+    """Numbers that the eyes are computed with when clips are described, and networks of motion
+    always; `auto` takes bfloat16 for transformers and motion on CPUs that multiply it, and float32
+    elsewhere. Training has float32 eyes."""
     frames: FramesConfig = field(default_factory=FramesConfig)
     scenes: ScenesConfig = field(default_factory=ScenesConfig)
     eyes: EyesConfig = field(default_factory=EyesConfig)
