@@ -8,8 +8,9 @@
 without and with the streams, and prints how often the right colour, way and sound is said of clips
 that were held out: with everything, and with streams taken away. `cost` prints CPU-seconds a clip,
 peak memory and bytes in the cache of every stream whose weights are installed. `probe` learns the
-categories of clips from each stream alone and from the first two, three, … together, by a linear
-classifier, and prints how often it is right on clips of the split `validate`.
+categories of clips from each stream alone by a linear classifier, and prints how often it is right
+on clips of the split `validate`, and how often the first two, three, … are together, by the product
+of what their classifiers say.
 """
 
 from __future__ import annotations
@@ -169,10 +170,11 @@ def probe(manifest: Path, settings: str, cache: Path, names: Sequence[str]) -> N
     parts = {name: read_stream(stage, records, name, is_trained) for name in names}
     print("| stream | clips with it | right | 95% interval | above the first | 95% interval |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    told = {name: classify(parts[name][0], labels, is_trained) for name in names}
     first: dict[str, float] = {}
     for group in [[name] for name in names] + [[*names[:n]] for n in range(2, len(names) + 1)]:
-        inputs = torch.cat([parts[name][0] for name in group], dim=1)
-        found = classify(inputs, labels, is_trained)
+        said = torch.stack([told[name] for name in group]).sum(0)
+        found = said.argmax(1) == labels[~is_trained]
         right = {str(place): float(each) for place, each in enumerate(found)}
         first = first or right
         own = bootstrap_mean(np.array([*right.values()]), [*right])
@@ -207,7 +209,7 @@ def read_stream(
 
 
 def classify(inputs: Tensor, labels: Tensor, is_trained: Tensor) -> Tensor:
-    """Whether a linear classifier is right on each of the others.
+    """What a linear classifier says of each of the others: (N, C), log-probabilities.
 
     Its weight decay is the one that is best for a fifth of those it may learn from.
     """
@@ -217,7 +219,12 @@ def classify(inputs: Tensor, labels: Tensor, is_trained: Tensor) -> Tensor:
     fifth = len(places) // 5
     kept, held = places[fifth:], places[:fifth]
     decays = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-    best = max(decays, key=lambda d: float(_learn(scaled, labels, kept, held, d).mean()))
+    best = min(
+        decays,
+        key=lambda d: float(
+            torch.nn.functional.nll_loss(_learn(scaled, labels, kept, held, d), labels[held])
+        ),
+    )
     return _learn(scaled, labels, places, (~is_trained).nonzero()[:, 0], best)
 
 
@@ -230,8 +237,9 @@ def _learn(x: Tensor, y: Tensor, trained: Tensor, measured: Tensor, decay: float
         loss = torch.nn.functional.cross_entropy(linear(x[trained]), y[trained])
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    right: Tensor = linear(x[measured]).argmax(1) == y[measured]
-    return right.float()
+    with torch.inference_mode():
+        said: Tensor = linear(x[measured]).log_softmax(1)
+    return said
 
 
 def _extract(stream: ExtractedStream, source: str) -> tuple[FloatArray | None, float]:
