@@ -2,14 +2,15 @@
 
     python scripts/measure_senses.py told OUT --motion i3d --sound audio_words
     python scripts/measure_senses.py cost CLIP...
-    python scripts/measure_senses.py probe MANIFEST --streams audio_words soundnet
+    python scripts/measure_senses.py probe MANIFEST --cache CACHE --streams whole_frames i3d
 
 `told` writes the clips of `densevidcap.examples.senses`, trains a captioner on one frame of each,
 without and with the streams, and prints how often the right colour, way and sound is said of clips
 that were held out: with everything, and with streams taken away. `cost` prints CPU-seconds a clip,
 peak memory and bytes in the cache of every stream whose weights are installed. `probe` learns the
-categories of clips from a stream alone, by a linear classifier, and prints how often it is right on
-clips of the split `validate`.
+categories of clips from each stream alone by a linear classifier, and prints how often it is right
+on clips of the split `validate`, and how often the first two, three, … are together, by the product
+of what their classifiers say.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -28,12 +30,15 @@ from torch import Tensor
 from densevidcap.config import EyesConfig, ModelConfig, WordsConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
-from densevidcap.data.manifest import read_manifest
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling, end_of
 from densevidcap.errors import ModelError
 from densevidcap.examples.senses import COLOURS, write_senses
+from densevidcap.metrics.bootstrap import bootstrap_difference, bootstrap_mean
+from densevidcap.model_folder import BUNDLED
 from densevidcap.models.backbones.weights import load_imagenet
-from densevidcap.models.streams import STREAMS, ExtractedStream, list_extracted
+from densevidcap.models.streams import STREAMS, ExtractedStream, find_stream, list_extracted
+from densevidcap.models.views import look
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.progress import Silent
@@ -124,6 +129,7 @@ def cost(clips: Sequence[str]) -> None:
             stream.check()
         except ModelError:
             continue
+        stream.to(torch.device("cpu"), "auto")
         started = time.process_time()
         fitted = stream.fit([open_clip(each) for each in clips])
         learned = time.process_time() - started
@@ -142,38 +148,68 @@ def cost(clips: Sequence[str]) -> None:
             print(f"({name}: learned in {learned:.1f} CPU-s from {len(clips)} clips)")
 
 
-def probe(manifest: Path, names: Sequence[str]) -> None:
-    records = [r for r in read_manifest(manifest) if r.category and r.source]
-    trained = [r for r in records if r.split == "train"]
-    clips = [open_clip(str(r.source)) for r in trained]
-    streams = {name: each.fit(clips) for name, each in list_extracted(names).items()}
-    rows: dict[str, dict[str, FloatArray]] = {name: {} for name in streams}
-    for record in records:
-        for name, stream in streams.items():
-            values, _ = _extract(stream, str(record.source))
-            if values is not None:
-                rows[name][record.id] = values if values.ndim == 1 else values.mean(axis=0)
-    print("| stream | learned from | clips | right | 95% interval | the most frequent category |")
+def probe(manifest: Path, settings: str, cache: Path, names: Sequence[str]) -> None:
+    config = ModelConfig.read(settings).override(
+        {
+            "streams.frame_level": _of_level(names, "frame") or ("frames",),
+            "streams.clip_level": _of_level(names, "clip"),
+            "streams.dropout": {},
+        }
+    )
+    with TemporaryDirectory() as out:
+        stage = SentenceStage(Path(out), config, manifest, BUNDLED / "words", cache)
+        stage.claim()
+        stage.read_views(Silent())
+    records = [record for record in stage.clips if record.category]
+    is_trained = torch.tensor([record.split == "train" for record in records])
+    categories = sorted({str(record.category) for record in records})
+    labels = torch.tensor([categories.index(str(record.category)) for record in records])
+    usual = (labels[~is_trained] == labels[is_trained].mode().values).float().mean()
+    print(f"{len(records)} clips, {int((~is_trained).sum())} of them held out, of which the most")
+    print(f"frequent of {len(categories)} categories is right in {usual:.1%}")
+    parts = {name: read_stream(stage, records, name, is_trained) for name in names}
+    print("| stream | clips with it | right | 95% interval | above the first | 95% interval |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    categories = sorted({str(r.category) for r in trained})
-    for name in [*names, " + ".join(names)]:
-        parts = name.split(" + ")
-        known = [r for r in records if all(r.id in rows[part] for part in parts)]
-        inputs = torch.tensor(
-            np.stack([np.concatenate([rows[p][r.id] for p in parts]) for r in known])
+    told = {name: classify(parts[name][0], labels, is_trained) for name in names}
+    first: dict[str, float] = {}
+    for group in [[name] for name in names] + [[*names[:n]] for n in range(2, len(names) + 1)]:
+        said = torch.stack([told[name] for name in group]).sum(0)
+        found = said.argmax(1) == labels[~is_trained]
+        right = {str(place): float(each) for place, each in enumerate(found)}
+        first = first or right
+        own = bootstrap_mean(np.array([*right.values()]), [*right])
+        more = bootstrap_difference(first, right)
+        count = min(parts[name][1] for name in group)
+        print(
+            f"| {' + '.join(group)} | {count} | {own.mean:.1%} | {own.low:.0%} to {own.high:.0%} "
+            f"| {100 * more.mean:+.1f} | {100 * more.low:+.0f} to {100 * more.high:+.0f} |",
+            flush=True,
         )
-        labels = torch.tensor([categories.index(str(r.category)) for r in known])
-        is_trained = torch.tensor([r.split == "train" for r in known])
-        right = classify(inputs, labels, is_trained)
-        usual = (labels[~is_trained] == labels[is_trained].mode().values).float().mean()
-        measured = int((~is_trained).sum())
-        off = 1.96 * (right * (1 - right) / measured) ** 0.5
-        told = f"{right:.1%} | {right - off:.0%} to {right + off:.0%} | {usual:.1%}"
-        print(f"| {name} | {int(is_trained.sum())} | {measured} | {told} |", flush=True)
 
 
-def classify(inputs: Tensor, labels: Tensor, is_trained: Tensor) -> float:
-    """How often a linear classifier is right on the others.
+def _of_level(names: Sequence[str], level: str) -> tuple[str, ...]:
+    return tuple(name for name in names if find_stream(name).level == level)
+
+
+def read_stream(
+    stage: SentenceStage, records: Sequence[ClipRecord], name: str, is_trained: Tensor
+) -> tuple[Tensor, int]:
+    """A vector (N, D) of each clip, and how many clips have the stream.
+
+    The others have the mean of the training clips, which tells nothing.
+    """
+    found: list[FloatArray | None] = []
+    for record in records:
+        values = find_stream(name).read(look(stage.views.view(record.id))[0])
+        found.append(values if values is None or values.ndim == 1 else values.mean(axis=0))
+    pairs = zip(found, is_trained.tolist(), strict=True)
+    usual = np.mean([each for each, trained in pairs if each is not None and trained], axis=0)
+    filled = np.stack([usual if each is None else each for each in found])
+    return torch.tensor(filled, dtype=torch.float32), sum(each is not None for each in found)
+
+
+def classify(inputs: Tensor, labels: Tensor, is_trained: Tensor) -> Tensor:
+    """What a linear classifier says of each of the others: (N, C), log-probabilities.
 
     Its weight decay is the one that is best for a fifth of those it may learn from.
     """
@@ -181,12 +217,18 @@ def classify(inputs: Tensor, labels: Tensor, is_trained: Tensor) -> float:
     order = torch.randperm(int(is_trained.sum()), generator=torch.Generator().manual_seed(0))
     places = is_trained.nonzero()[:, 0][order]
     fifth = len(places) // 5
+    kept, held = places[fifth:], places[:fifth]
     decays = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-    best = max(decays, key=lambda d: _learn(scaled, labels, places[fifth:], places[:fifth], d))
+    best = min(
+        decays,
+        key=lambda d: float(
+            torch.nn.functional.nll_loss(_learn(scaled, labels, kept, held, d), labels[held])
+        ),
+    )
     return _learn(scaled, labels, places, (~is_trained).nonzero()[:, 0], best)
 
 
-def _learn(x: Tensor, y: Tensor, trained: Tensor, measured: Tensor, decay: float) -> float:
+def _learn(x: Tensor, y: Tensor, trained: Tensor, measured: Tensor, decay: float) -> Tensor:
     torch.manual_seed(0)
     linear = torch.nn.Linear(x.shape[1], int(y.max()) + 1)
     optimiser = torch.optim.AdamW(linear.parameters(), 1e-2, weight_decay=10 * decay)
@@ -195,7 +237,9 @@ def _learn(x: Tensor, y: Tensor, trained: Tensor, measured: Tensor, decay: float
         loss = torch.nn.functional.cross_entropy(linear(x[trained]), y[trained])
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    return float((linear(x[measured]).argmax(1) == y[measured]).float().mean())
+    with torch.inference_mode():
+        said: Tensor = linear(x[measured]).log_softmax(1)
+    return said
 
 
 def _extract(stream: ExtractedStream, source: str) -> tuple[FloatArray | None, float]:
@@ -220,12 +264,14 @@ def main() -> None:
     costs.add_argument("clips", nargs="+")
     probed = verbs.add_parser("probe")
     probed.add_argument("manifest", type=Path)
-    probed.add_argument("--streams", nargs="+", default=["audio_words", "soundnet"])
+    probed.add_argument("--config", default="default", help="frames of a clip, and snippets")
+    probed.add_argument("--cache", type=Path, required=True, help="where features are kept")
+    probed.add_argument("--streams", nargs="+", default=["whole_frames", "i3d", "audio_words"])
     options = parser.parse_args()
     if options.verb == "told":
         tell(options.out, options.motion, options.sound, options.kind, options.epochs)
     elif options.verb == "probe":
-        probe(options.manifest, options.streams)
+        probe(options.manifest, options.config, options.cache, options.streams)
     else:
         cost(options.clips)
 

@@ -68,6 +68,36 @@ def test_no_java_is_needed_but_for_the_jars(
     assert wanted in str(result.exception)
 
 
+def test_two_systems_are_compared_on_the_same_videos(tmp_path: Path) -> None:
+    other, out = tmp_path / "O.json", tmp_path / "scores.json"
+    worse = {video: ["a train on a bridge"] for video in REFERENCES} | {"v1": PREDICTIONS["v1"]}
+    given = ("--against", str(other), "--out", str(out), "--overwrite")
+    for predictions, others, sign in ((PREDICTIONS, worse, 1), (worse, PREDICTIONS, -1)):
+        other.write_text(json.dumps(others))
+        result = evaluate(tmp_path, predictions, *given)
+        assert result.exit_code == 0, result.output
+        assert "Above O.json" in result.output
+        more, low, high = json.loads(out.read_text())["difference"]["CIDEr"]
+        assert sign * more > 0
+        assert low <= more <= high
+        # Draws of the first video alone do not tell them apart.
+        assert 0 in (low, high)
+
+
+def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+    other = tmp_path / "O.json"
+    other.write_text(json.dumps({"v1": ["a man"], "v9": ["a dog"]}))
+    result = evaluate(tmp_path, PREDICTIONS, "--against", str(other))
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert [line.startswith(f"densevidcap: {other}: ") for line in lines] == [True, True]
+    assert "no sentence for 'v2', 'v3'" in lines[0]
+    assert "'v9' not in" in lines[1]
+    result = evaluate(tmp_path, PREDICTIONS, "--against", str(other), "--java")
+    assert result.exit_code == 2
+    assert "leave out --java" in result.output
+
+
 COCO = [{"image_id": video, "caption": said[0]} for video, said in PREDICTIONS.items()]
 FAULTS = {
     "missing and unknown": (

@@ -22,9 +22,13 @@ class MeanColour(ExtractedStream):
         self.asked: list[str] = []
         self.lacking: set[str] = set()
         """Clips without colours."""
+        self.broken: set[str] = set()
+        """Clips whose colours cannot be read."""
 
     def extract(self, clip: Clip, times: TimeArray, span: Shot) -> FloatArray | None:
         self.asked.append(clip.name)
+        if clip.name in self.broken:
+            raise RuntimeError("colours are upside down")
         if clip.name in self.lacking:
             return None
         assert span[0] <= times[0] <= times[-1] <= span[1]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.data.made_clips import tone, write_folder, write_gif, write_video
 
 from densevidcap.data.clip import open_clip
-from densevidcap.errors import CorpusError, ModelError
+from densevidcap.data.limits import Limits
+from densevidcap.errors import ClipError, CorpusError, ModelError
 from densevidcap.models.extractors.audio_words import WORDS, AudioWordStream, Codebook
 from densevidcap.models.extractors.sound import RATE, hear
 from densevidcap.types import FloatArray
@@ -109,3 +110,12 @@ def test_a_silent_part_is_missing_and_not_a_word(tmp_path: Path) -> None:
         assert hear(open_clip(silent), (0.0, 1.0)) is None
     with pytest.raises(CorpusError, match="no training clip has sound: take 'audio_words' out"):
         AudioWordStream().fit([mute])
+
+
+def test_words_are_learned_without_a_clip_that_cannot_be_heard(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "clip.mp4", sounds=[tone(1.0)])
+    clip, too_long = open_clip(path), open_clip(path, limits=Limits(max_sound_bytes=RATE))
+    with pytest.raises(ClipError):
+        hear(too_long, (0.0, 1.0))
+    learned = AudioWordStream().fit([too_long, clip])
+    assert learned.extract(clip, np.array([0.5]), (0.0, 1.0)) is not None

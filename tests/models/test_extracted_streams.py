@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from tests.models.mean_colour import MeanColour
 from tests.models.small_world import SAMPLING, make_lexicon, make_model, write_corpus
 
 from densevidcap.config import ModelConfig
 from densevidcap.data.clip import open_clip
 from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.errors import ClipError
 from densevidcap.models.fusion import StreamProjection
 from densevidcap.models.streams import (
     STREAMS,
+    ClipMean,
     extract_streams,
     find_stream,
     list_extracted,
     make_streams,
 )
-from densevidcap.models.views import look
+from densevidcap.models.views import Row, look
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.progress import Silent
 from densevidcap.repro.definition import About
@@ -59,6 +63,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(stream, MeanColour)
         stream.asked.clear()
         stream.lacking.clear()
+        stream.broken.clear()
 
 
 def colours() -> MeanColour:
@@ -109,6 +114,84 @@ def test_they_are_extracted_once_and_a_clip_without_is_not_asked_again(
         for name, values in direct.items():
             np.testing.assert_allclose(cached[name], values, rtol=1e-3)
             assert values.shape == ((len(times), 3) if name == "mean_colour" else (3,))
+
+
+def test_one_that_cannot_be_read_is_told_of_until_it_can(
+    records: Sequence[ClipRecord], tmp_path: Path
+) -> None:
+    model = make_model(make_lexicon(records))
+    colours().broken.add(str(records[1].source))
+    features, _ = cache_features(records, model.encoder, tmp_path, SAMPLING)
+    streams = list_extracted(NAMES)
+    for _ in range(2):
+        listener = Listener()
+        caches = cache_streams(records, streams, features, tmp_path, SAMPLING, listener)
+        assert len(listener.told) == 1
+        assert f"without its stream mean_colour: {records[1].id}: " in listener.told[0]
+        assert "colours are upside down" in listener.told[0]
+        found = {record.id: read_extracted(caches, record.id) for record in records}
+        lacking = [clip for clip, values in found.items() if "mean_colour" not in values]
+        assert lacking == [records[1].id]
+        assert all("first_colour" in values for values in found.values())
+    with pytest.raises(ClipError, match="colours are upside down"):
+        cache_streams(records, streams, features, tmp_path, SAMPLING, fail_fast=True)
+    colours().broken.clear()
+    cache_streams(records, streams, features, tmp_path, SAMPLING, listener := Listener())
+    assert not listener.told
+
+
+class Listener(Silent):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.told.append(line)
+
+
+def test_training_goes_on_without_one_that_cannot_be_read(
+    manifest: Path, records: Sequence[ClipRecord], tmp_path: Path
+) -> None:
+    colours().broken.add(str(records[2].source))
+    config = CONFIG.override({"streams.frame_level": ("centred", "mean_colour")})
+    stage = learn(manifest, config, tmp_path)
+    assert len(stage.clips) == len(records)
+    lacking = [r.id for r in records if not stage.views.view(r.id).extracted]
+    assert lacking == [records[2].id]
+    assert DenseCaptioner.load(tmp_path).generator.extracted.keys() == {"mean_colour"}
+
+
+def test_other_numbers_have_another_cache(records: Sequence[ClipRecord], tmp_path: Path) -> None:
+    model = make_model(make_lexicon(records))
+    features, _ = cache_features(records, model.encoder, tmp_path, SAMPLING)
+    folders = set()
+    for numbers in (torch.float32, torch.bfloat16):
+        stream = copy(colours())
+        stream.numbers = numbers
+        caches = cache_streams(records, {"mean_colour": stream}, features, tmp_path, SAMPLING)
+        folders.add(caches["mean_colour"].folder)
+    assert len(folders) == 2
+
+
+def test_the_mean_of_a_clip_is_a_stream_of_its_own(
+    manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is the mean of is read from the clip, and need not be a stream itself."""
+    monkeypatch.setitem(STREAMS, "clip_colour", ClipMean("mean_colour"))
+    config = CONFIG.override({"streams.clip_level": ("clip_words", "clip_colour")})
+    stage = learn(manifest, config, tmp_path)
+    view = stage.views.view(stage.clips[0].id)
+    streams = make_streams(look(view)[:1], (), ("clip_colour",))
+    expected = view.extracted["mean_colour"].mean(axis=0)
+    np.testing.assert_allclose(streams.whole["clip_colour"][0], expected, rtol=1e-5)
+    model = DenseCaptioner.load(tmp_path)
+    assert model.generator.extracted.keys() == {"mean_colour"}
+    assert model.generator.captioner.widths.clip_level["clip_colour"] == 3
+    settings = {"regions.k": 2, "decoding.beam": 2, "decoding.samples": 0}
+    assert len(model.caption(str(stage.clips[0].source), frames=3, settings=settings)) > 0
+    missing = make_streams(
+        [Row(replace(view, extracted={}), 0, np.arange(2))], (), ("clip_colour",)
+    )
+    assert "clip_colour" not in missing.whole
 
 
 def test_they_are_learned_from_and_spoken_of(

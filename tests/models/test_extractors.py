@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 from tests.data.made_clips import brightness, write_folder, write_video
 from tests.models.drift import Drift, DriftStream, install_drift
 
@@ -20,6 +21,9 @@ from densevidcap.models.extractors.c3d import C3D
 from densevidcap.models.extractors.i3d import InceptionI3D, convert_flax
 from densevidcap.models.extractors.motion import (
     LENGTH,
+    MotionNetwork,
+    MotionStream,
+    Unit3D,
     choose_snippets,
     fit_frames,
     pad_same,
@@ -84,6 +88,46 @@ def test_every_frame_has_the_nearest_snippet(
     assert len(np.unique(values, axis=0)) == 2
     every = DriftStream().configure(StreamsConfig(snippets=40))
     assert every.identify() != stream.identify()
+
+
+class Edges(MotionNetwork):
+    name = "edges"
+    channels = 16
+    shorter = 48
+    size = 40
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unit = Unit3D((3, 16), (3, 3, 3), (2, 2, 2))
+
+    def forward(self, snippets: torch.Tensor) -> torch.Tensor:
+        x: torch.Tensor = self.unit(snippets / 255)
+        return x.mean(dim=(2, 3, 4))
+
+
+class EdgesStream(MotionStream):
+    name = "edges"
+    features = Edges.channels
+    network = Edges
+
+
+def test_short_numbers_see_nearly_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DENSEVIDCAP_WEIGHTS", str(tmp_path / "weights"))
+    network = Edges()
+    randomise(network)
+    Edges.place().parent.mkdir()
+    save_file(network.state_dict(), Edges.place())
+    clip = open_clip(write_video(tmp_path / "clip.mp4", 40))
+    exact, short = EdgesStream(), EdgesStream()
+    short.to(torch.device("cpu"), "bfloat16")
+    found = [each.extract(clip, clip.times()[::5], (0.0, 4.0)) for each in (exact, short)]
+    a, b = (np.asarray(each) for each in found)
+    assert a.dtype == b.dtype == np.float32
+    assert not np.array_equal(a, b)
+    cosines = (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    assert cosines.min() > 0.999
+    # Either kind of machine may have made the vectors that a captioner learned from.
+    assert exact.identify() == short.identify()
 
 
 def test_nothing_moves_in_one_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

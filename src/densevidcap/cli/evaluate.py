@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 )
 @click.option("--split", help="Only the references of this split.  [default: all]")
 @click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    help="Another system's predictions of the same videos: adds how far these lie above them.",
+)
+@click.option(
     "--train-captions",
     type=click.Path(path_type=Path),
     help="Adds the dense report, whose latent space is learned from this file's split 'train'.",
@@ -65,6 +70,7 @@ def command(
     predictions: Path,
     references: Path | None,
     split: str | None,
+    against: Path | None,
     train_captions: Path | None,
     boxes: Path | None,
     k: int | None,
@@ -74,24 +80,29 @@ def command(
 ) -> None:
     """Score sentences with BLEU, METEOR, ROUGE-L and CIDEr, as the COCO caption code does.
 
-    Each video's first sentence is scored. With --train-captions, also its
+    Each video's first sentence is scored. With --against, also how much
+    better it is than another system's, with a 95% interval that draws
+    videos, the same for both. With --train-captions, also each video's
     sentences together: averaged precision of the top 5 and 10 beside the
     oracle's ranking, how different they are, and what that is worth. Of
     results with confidence, whether they are right, and whether confidence
     tells. With --boxes, whether each sentence is where the things are that
     it names.
     """
-    if references is None and (boxes is None or train_captions is not None):
+    if references is None and (boxes is None or train_captions is not None or against is not None):
         raise click.UsageError("Missing option '--references'.")
+    if against is not None and java:
+        raise click.UsageError("--against needs METEOR of every draw: leave out --java.")
     if out is not None:
-        inputs = Inputs(files=[predictions, references, train_captions, boxes])
+        inputs = Inputs(files=[predictions, references, against, train_captions, boxes])
         check_outputs([out], inputs, overwrite)
     said, predicted = _read_sentences(predictions, k)
     truth = None if boxes is None else _read_truth(predictions, said, boxes)
     scores: dict[str, object] = {}
     if references is not None:
         known = _read_known(predicted, said, references, split)
-        scores = _score_sentences(predicted, known, train_captions, java)
+        others = None if against is None else _read_others(against, predicted)
+        scores = _score_sentences(predicted, known, others, train_captions, java)
         if said:
             scores |= _tell_reliability(said, known, truth)
     if truth is not None:
@@ -164,16 +175,30 @@ def _read_known(
     known = read_references(references, split)
     silent = {clip: [""] for clip, captions in said.items() if not captions}
     both = replace(predicted, sentences={**predicted.sentences, **silent})
-    if faults := [*predicted.faults, *known.faults, *compare_videos(both, known)]:
-        for fault in faults:
-            echo(f"densevidcap: {fault}", err=True)
-        sys.exit(1)
+    _refuse([*predicted.faults, *known.faults, *compare_videos(both, known)])
     return known.sentences
+
+
+def _read_others(against: Path, predicted: SentenceFile) -> SentenceFile:
+    """Another system's sentences of the same videos."""
+    from densevidcap.metrics.sentence_files import compare_videos
+
+    _, others = _read_sentences(against, 1)
+    _refuse([*others.faults, *compare_videos(others, predicted)])
+    return others
+
+
+def _refuse(faults: Sequence[str]) -> None:
+    for fault in faults:
+        echo(f"densevidcap: {fault}", err=True)
+    if faults:
+        sys.exit(1)
 
 
 def _score_sentences(
     predicted: SentenceFile,
     known: Mapping[str, Sequence[str]],
+    others: SentenceFile | None,
     train_captions: Path | None,
     java: bool,
 ) -> dict[str, object]:
@@ -185,10 +210,13 @@ def _score_sentences(
     references = {clip: known[clip] for clip in predicted.sentences}
     with Console(stderr=True).status("Scoring"):
         space = None if train_captions is None else _learn_space(train_captions)
-        report = evaluate(predicted.sentences, references, space, java)
+        against = None if others is None else others.sentences
+        report = evaluate(predicted.sentences, references, space, java, against)
     evaluator = describe_evaluator(java)
     console = Console()
     console.print(_tabulate_first(report.first))
+    if others is not None and report.difference is not None:
+        console.print(_tabulate_difference(report.difference, others.path))
     if silent := len(known) - len(references):
         echo(f"Of {silent:,} more videos nothing is said: they are not scored here")
     if report.dense is not None:
@@ -201,6 +229,7 @@ def _score_sentences(
         "evaluator": evaluator,
         **asdict(report.first),
         "dense": report.dense and asdict(report.dense),
+        "difference": report.difference,
     }
 
 
@@ -259,6 +288,16 @@ def _learn_space(path: Path) -> LatentSpace:
 def _tabulate_first(scores: CaptionScores) -> Table:
     table = _make_table(f"First sentence of {len(scores.videos):,} videos", *scores.overall)
     table.add_row("all", *map(_percent, scores.overall.values()))
+    return table
+
+
+def _tabulate_difference(difference: Mapping[str, Interval], against: Path) -> Table:
+    title = f"Above {against.name}, with the ends of 95% intervals over videos"
+    table = _make_table(title, *difference)
+    for name, figures in zip(
+        ("more", "from", "to"), zip(*difference.values(), strict=True), strict=True
+    ):
+        table.add_row(name, *(f"{100 * each:+.1f}" for each in figures))
     return table
 
 

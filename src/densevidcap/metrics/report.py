@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from densevidcap.data.lsa import LatentSpace
-from densevidcap.metrics.captions import CaptionScorer, CaptionScores
+from densevidcap.metrics.bootstrap import Interval, draw_videos
+from densevidcap.metrics.captions import METRICS, CaptionScorer, CaptionScores
 from densevidcap.metrics.dense import (
     TOPS,
     DenseScores,
@@ -53,15 +54,43 @@ class Report:
     first: CaptionScores
     """Of each clip's first sentence."""
     dense: DenseReport | None
+    difference: dict[str, Interval] | None = None
+    """By metric: how far the first sentences lie above others."""
 
 
 def evaluate(
-    ranked: Ranked, references: Ranked, space: LatentSpace | None = None, java: bool = False
+    ranked: Ranked,
+    references: Ranked,
+    space: LatentSpace | None = None,
+    java: bool = False,
+    others: Ranked | None = None,
 ) -> Report:
-    """Score each clip's first sentence and, in a latent space, its sentences together."""
+    """Score each clip's first sentence and, in a latent space, its sentences together.
+
+    `others` has sentences of another system, whose first ones they are compared with.
+    """
     with CaptionScorer(references, java) as scorer:
-        first = scorer.score(_list_first(ranked))
-        return Report(first, None if space is None else measure_density(ranked, scorer, space))
+        said = _list_first(ranked)
+        return Report(
+            scorer.score(said),
+            None if space is None else measure_density(ranked, scorer, space),
+            None if others is None else compare_systems(_list_first(others), said, scorer),
+        )
+
+
+def compare_systems(
+    a: Mapping[str, str], b: Mapping[str, str], scorer: CaptionScorer
+) -> dict[str, Interval]:
+    """How far `b` lies above `a` by each metric of the whole set: paired bootstrap over videos."""
+    draws = draw_videos(len(scorer.references))
+    drawn = [scorer.resample(each, draws) for each in (a, b)]
+    of_all = [each.overall for each in scorer.score_many([a, b])]
+    return {
+        metric: Interval.span(
+            of_all[1][metric] - of_all[0][metric], drawn[1][metric] - drawn[0][metric]
+        )
+        for metric in METRICS
+    }
 
 
 def measure_density(ranked: Ranked, scorer: CaptionScorer, space: LatentSpace) -> DenseReport:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from densevidcap.config import StreamsConfig
+from densevidcap.config import Engine, StreamsConfig
 from densevidcap.data.clip import Clip
 from densevidcap.data.sampling import Shot
 from densevidcap.errors import ModelError
@@ -91,6 +91,8 @@ class ExtractedStream(Stream):
     """Its name in `STREAMS`."""
     features: ClassVar[int]
     """D"""
+    numbers: torch.dtype = torch.float32
+    """That products of its network are computed with."""
 
     @abstractmethod
     def extract(self, clip: Clip, times: TimeArray, span: Shot) -> FloatArray | None:
@@ -114,8 +116,8 @@ class ExtractedStream(Stream):
     def check(self) -> None:
         """Refuse work that cannot be done, for instance without weights, before it begins."""
 
-    def to(self, device: torch.device) -> None:
-        """Where its network is to run, if it has one."""
+    def to(self, device: torch.device, engine: Engine = "float32") -> None:
+        """Where its network is to run, and with which numbers, if it has one."""
 
     def fit(self, clips: Sequence[Clip]) -> ExtractedStream:  # noqa: ARG002
         """The same with what it has to learn from the training clips, if there is anything."""
@@ -135,6 +137,23 @@ class ExtractedStream(Stream):
     def read(self, row: Row) -> FloatArray | None:
         extracted = row.view.extracted.get(self.name)
         return extracted if extracted is None or self.level == "clip" else extracted[row.frames]
+
+
+class ClipMean(Stream):
+    """The mean over a clip of a stream that is read from it frame by frame."""
+
+    level: Level = "clip"
+
+    def __init__(self, source: str) -> None:
+        """Of the stream with that name."""
+        self.source = source
+
+    def width(self, sizes: StreamSizes) -> int:
+        return find_stream(self.source).width(sizes)
+
+    def read(self, row: Row) -> FloatArray | None:
+        values = find_stream(self.source).read(row)
+        return None if values is None else np.asarray(values.mean(axis=0), np.float32)
 
 
 STREAMS: dict[str, Stream | str] = {
@@ -159,9 +178,12 @@ STREAMS: dict[str, Stream | str] = {
         "clip", "words", lambda row: np.sqrt(np.asarray(row.view.clip_words, np.float32))
     ),
     "category": SeenStream("clip", "categories", lambda row: row.view.category),
-    # Of the clip itself, for each frame: its motion. Of all of it: its sound.
+    # Of the clip itself, for each frame: its motion. Of all of it: that motion's mean, which joins
+    # every word as a stream of frames cannot, and its sound.
     "i3d": "densevidcap.models.extractors.i3d:I3DStream",
     "c3d": "densevidcap.models.extractors.c3d:C3DStream",
+    "clip_i3d": ClipMean("i3d"),
+    "clip_c3d": ClipMean("c3d"),
     "soundnet": "densevidcap.models.extractors.soundnet:SoundNetStream",
     "audio_words": "densevidcap.models.extractors.audio_words:AudioWordStream",
 }
@@ -217,9 +239,11 @@ def size_streams(
 def list_extracted(
     names: Iterable[str], config: StreamsConfig | None = None
 ) -> dict[str, ExtractedStream]:
-    """Those of the streams that are read from the clip itself, by these settings."""
+    """What has to be read from the clip itself for these streams, by these settings."""
     settings = config or StreamsConfig()
-    found = {name: find_stream(name) for name in names if name in STREAMS}
+    streams = [(name, find_stream(name)) for name in names if name in STREAMS]
+    sources = [each.source if isinstance(each, ClipMean) else name for name, each in streams]
+    found = {name: find_stream(name) for name in sources}
     return {
         name: each.configure(settings)
         for name, each in found.items()

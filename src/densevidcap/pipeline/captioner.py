@@ -20,7 +20,7 @@ from densevidcap.data.shots import cut, is_cut, is_film, sample_segment
 from densevidcap.decoding.select import find_affinities
 from densevidcap.errors import ClipError, ModelError
 from densevidcap.model_folder import BUNDLED, CARD, STAGES, read_model_config
-from densevidcap.models.device import resolve_device
+from densevidcap.models.device import device_of, resolve_device
 from densevidcap.models.evaluator import Evaluator
 from densevidcap.models.shown_words import score_clip
 from densevidcap.models.streams import StreamSizes, extract_streams, find_stream
@@ -164,7 +164,7 @@ class DenseCaptioner:
             if network is not None:
                 network.to(device)
         for stream in self.generator.extracted.values():
-            stream.to(device)
+            stream.to(device, self.config.engine)
 
     def caption(
         self,
@@ -257,6 +257,8 @@ class DenseCaptioner:
         shots = self._look(clip, config, begin)
         scenes = gather_scenes(shots, config.scenes) if is_film(clip, config.frames) else shots
         keep_lexicon = not is_cut(clip, config.frames)
+        for stream in self.generator.extracted.values():
+            stream.to(device_of(self.words), config.engine)
         for scene in scenes:
             going_to = scene.span[1]
             watch(scene.seen, scene.span)

@@ -13,6 +13,7 @@ from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
 from densevidcap.models.backbones import build_backbone
+from densevidcap.models.device import resolve_device
 from densevidcap.models.streams import check_extracted, list_extracted, load_streams
 from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
@@ -220,6 +221,8 @@ class Runner:
             config = config.override({"regions.training_words": "captions"})
             clips = [replace(record, split="train") for record in clips]
         streams = load_streams(captioner, config.streams.names)
+        for stream in streams.values():
+            stream.to(resolve_device(config.device), config.engine)
         views = open_views(config, self.paths.cache, fcn, features, clips, streams, self.progress)
         return {record.id: views.view(record.id) for record in self.clips}
 

@@ -32,7 +32,7 @@ from densevidcap.errors import ClipError, CorpusError, ModelError
 from densevidcap.files import hold, writing
 from densevidcap.models.streams import ExtractedStream, find_stream
 from densevidcap.models.word_detector import FastEncoder, RegionEncoder
-from densevidcap.progress import Progress
+from densevidcap.progress import Progress, Silent
 from densevidcap.types import FloatArray, Frames, TimeArray
 
 DATA = "features.f16"
@@ -283,17 +283,22 @@ def cache_streams(
     folder: Path,
     sampling: Sampling,
     progress: Progress | None = None,
+    fail_fast: bool = False,
 ) -> dict[str, FeatureCache]:
     """A cache for each of these streams, which are read from the clips themselves.
 
     Its frames are those of `features`. A clip without such a stream is kept with no rows, so that
-    it is not asked again.
+    it is not asked again. One whose stream cannot be read is told of and goes without; it is not
+    kept, and so told of again until it is put right. With `fail_fast` it is raised instead.
     """
+    progress = progress or Silent()
     caches = {}
     for name, stream in streams.items():
-        advance = progress.count(f"reading {name}", len(records)) if progress else None
-        depends_on = json.dumps([stream.identify(), asdict(sampling)])
-        digest = hashlib.sha256(depends_on.encode()).hexdigest()[:12]
+        advance = progress.count(f"reading {name}", len(records))
+        depends_on = [stream.identify(), asdict(sampling)]
+        if stream.numbers != torch.float32:
+            depends_on.append(str(stream.numbers))
+        digest = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:12]
         cache = caches[name] = FeatureCache(folder / f"{name}-{digest}")
         with cache.open_for(records):
             for record in records:
@@ -301,10 +306,15 @@ def cache_streams(
                 if record.id in cache:
                     cache.check_origin(record.id, origin)
                 else:
-                    times, rows = _extract(record, stream, features.times(record.id))
-                    cache.append(record.id, times, rows[:, None], origin)
-                if advance:
-                    advance()
+                    try:
+                        times, rows = _extract(record, stream, features.times(record.id))
+                    except ClipError as error:
+                        if fail_fast:
+                            raise
+                        progress.say(f"without its stream {name}: {error}")
+                    else:
+                        cache.append(record.id, times, rows[:, None], origin)
+                advance()
     return caches
 
 
@@ -312,8 +322,8 @@ def _extract(
     record: ClipRecord, stream: ExtractedStream, times: TimeArray
 ) -> tuple[TimeArray, FloatArray]:
     """Rows (T or 1, D) with their times; none of a clip that is without."""
-    clip = _open(record)
     with naming(record.id):
+        clip = _open(record)
         values = stream.extract(clip, times, (0.0, end_of(clip.times())))
     own = times if stream.level == "frame" else times[:1]
     rows = np.zeros((0, stream.features), np.float32)
@@ -331,7 +341,7 @@ def read_extracted(caches: Mapping[str, FeatureCache], clip: str) -> dict[str, F
     """What a clip has of the streams that `cache_streams` kept, for `ClipView.extracted`."""
     found = {}
     for name, cache in caches.items():
-        if cache.rows(clip):
+        if clip in cache and cache.rows(clip):
             rows = cache.features(clip)[:, 0]
             found[name] = rows if find_stream(name).level == "frame" else rows[0]
     return found

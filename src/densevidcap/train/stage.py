@@ -238,10 +238,17 @@ class ViewStage(TrainingStage):
         self._learn_regions(features, progress)
         named = list_extracted(self.streams, self.config.streams)
         for stream in named.values():
-            stream.to(self.device)
+            stream.to(self.device, self.config.engine)
         self.extracted = fit_streams(self.trained, named, self.cache)
         self.views = open_views(
-            self.config, self.cache, self.words, features, self.clips, self.extracted, progress
+            self.config,
+            self.cache,
+            self.words,
+            features,
+            self.clips,
+            self.extracted,
+            progress,
+            self._fail_fast,
         )
         self.sequences: dict[str, IndexArray] = {
             record.id: self.views.pair(record.id) for record in self.clips
@@ -288,6 +295,7 @@ def open_views(
     clips: Sequence[ClipRecord],
     extracted: Mapping[str, ExtractedStream],
     progress: Progress,
+    fail_fast: bool = False,
 ) -> ViewCache:
     """The clips as a captioner of that config sees them, from the cache or computed."""
     advance = progress.count("finding region-sequences", len(clips))
@@ -302,7 +310,9 @@ def open_views(
         advance,
     )
     sampling = choose_sampling(config)
-    views.extracted = cache_streams(clips, extracted, features, cache, sampling, progress)
+    views.extracted = cache_streams(
+        clips, extracted, features, cache, sampling, progress, fail_fast
+    )
     return views
 
 

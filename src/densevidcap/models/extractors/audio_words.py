@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from densevidcap.data.clip import Clip
+from densevidcap.data.failures import naming
 from densevidcap.data.sampling import Shot, end_of
 from densevidcap.data.spectrum import COEFFICIENTS, measure_cepstrum
-from densevidcap.errors import CorpusError, ModelError
+from densevidcap.errors import ClipError, CorpusError, ModelError
 from densevidcap.files import replacing
 from densevidcap.models.extractors.sound import RATE, hear
 from densevidcap.models.streams import ExtractedStream, Level
@@ -155,12 +157,13 @@ class AudioWordStream(ExtractedStream):
         return f"{self.name} {self.codebook.hash()[:12]}"
 
     def fit(self, clips: Sequence[Clip]) -> AudioWordStream:
-        """From looks at clips, both drawn at random."""
+        """From looks at clips, both drawn at random; from none of a clip that cannot be read."""
         random = np.random.default_rng(0)
         looks: list[FloatArray] = []
         for place in random.permutation(len(clips)):
-            clip = clips[place]
-            sound = hear(clip, (0.0, end_of(clip.times())))
+            clip, sound = clips[place], None
+            with suppress(ClipError), naming(clip.name):
+                sound = hear(clip, (0.0, end_of(clip.times())))
             if sound is not None:
                 found = measure_cepstrum(sound, RATE)
                 looks.append(found[random.permutation(len(found))[:MOST_LOOKS]])

@@ -82,7 +82,7 @@ class InceptionI3D(MotionNetwork):
             if name in _POOLS:
                 x = _pool(x, *_POOLS[name])
             x = self.get_submodule(name)(x)
-        return x.mean(dim=(2, 3, 4))
+        return x.mean(dim=(2, 3, 4), dtype=torch.float32)
 
     def label(self, vectors: Tensor) -> Tensor:
         # What is averaged after the classifier may as well be averaged before: it is linear.

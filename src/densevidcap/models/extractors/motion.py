@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import nullcontext
 from copy import copy
 from typing import ClassVar
 
@@ -11,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from densevidcap.config import StreamsConfig
+from densevidcap.config import Engine, StreamsConfig
 from densevidcap.data.clip import Clip, Size
 from densevidcap.data.sampling import Indices, Shot
+from densevidcap.models.device import resolve_engine
 from densevidcap.models.extractors.weights import Extractor, load_extractor
 from densevidcap.models.streams import ExtractedStream, Level
 from densevidcap.models.views import spread_evenly
@@ -59,8 +61,8 @@ class MotionStream(ExtractedStream):
         stream.snippets = config.snippets
         return stream
 
-    def to(self, device: torch.device) -> None:
-        self._device = device
+    def to(self, device: torch.device, engine: Engine = "float32") -> None:
+        self._device, self.numbers = device, resolve_engine(engine, device)
 
     def check(self) -> None:
         self.network.find()
@@ -90,14 +92,22 @@ class MotionStream(ExtractedStream):
         chosen = times[spread_evenly(len(times), min(len(times), self.snippets))]
         middles = np.searchsorted(all_times, chosen - 1e-6)
         places = choose_snippets(middles, int(first), int(last))
-        network = load_extractor(self.network).to(self._device)
+        network = load_extractor(self.network)
+        network.to(self._device, memory_format=torch.channels_last_3d)  # type: ignore[call-overload]
         size = fit_frames((clip.info.width, clip.info.height), network.shorter)
-        vectors = []
-        with torch.inference_mode():
-            for snippet in pick_snippets(clip, places, size, network.size):
-                frames = torch.from_numpy(snippet).to(self._device).permute(3, 0, 1, 2).float()
-                vectors.append(network(frames[None])[0].cpu().numpy())
+        snippets = pick_snippets(clip, places, size, network.size)
+        vectors = [self._look(network, snippet) for snippet in snippets]
         return chosen, np.stack(vectors)
+
+    @torch.inference_mode()
+    def _look(self, network: MotionNetwork, snippet: UInt8Array) -> FloatArray:
+        """The vector (D,) of frames (F, H, W, 3)."""
+        # Seen as (1, 3, F, H, W), such an array is channels-last already.
+        frames = torch.from_numpy(snippet).to(self._device).permute(3, 0, 1, 2)[None].float()
+        short = self.numbers if self.numbers != torch.float32 else None
+        with torch.autocast(self._device.type, short) if short else nullcontext():
+            vector: Tensor = network(frames)[0]
+        return vector.float().cpu().numpy()
 
 
 def choose_snippets(middles: Indices, first: int, last: int) -> Indices:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from densevidcap.config import Engine
 from densevidcap.data.clip import Clip
 from densevidcap.data.sampling import Shot
 from densevidcap.models.backbones.weights import ArrayUnpickler, Tensors
@@ -82,7 +83,7 @@ class SoundNetStream(ExtractedStream):
     def __init__(self) -> None:
         self._device = torch.device("cpu")
 
-    def to(self, device: torch.device) -> None:
+    def to(self, device: torch.device, engine: Engine = "float32") -> None:  # noqa: ARG002
         self._device = device
 
     def check(self) -> None:

@@ -37,6 +37,7 @@ def tell_actions(clip: Clip, snippets: int | None = None) -> list[Moment]:
     """Actions of Kinetics by I3D, for snippets spread over the clip; none where nothing moves."""
     stream = I3DStream()
     stream.snippets = snippets or StreamsConfig().snippets
+    stream.to(torch.device("cpu"), "auto")
     all_times = clip.times()
     times = all_times[Sampling(frames=stream.snippets).choose(all_times)]
     found = stream.watch(clip, times, (0.0, end_of(all_times)))
