@@ -615,7 +615,7 @@ class ModelConfig:
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """Where networks run; `auto` takes the first there is of cuda, mps, cpu."""
     engine: Engine = "auto"
-    """Numbers that the eyes and networks of motion are computed with, in training and in captioning;
+    """Numbers that the eyes and networks of motion are computed with, in training and captioning;
     `auto` takes bfloat16 for transformers and motion on CPUs that multiply it, and float32
     elsewhere."""
     frames: FramesConfig = field(default_factory=FramesConfig)
