@@ -9,6 +9,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from tests.export.made_captions import GRID
 from tests.library.made_library import add, make_words
 from tests.models.small_world import write_corpus
 from tests.studio.small_model import write_clip, write_model
@@ -72,7 +74,14 @@ def _write_tables(folder: Path) -> None:
 
 def _write_library(folder: Path) -> None:
     library = Library.make(folder)
-    shown = make_words({"dog": 0.5, "beach": 0.5}, {"dog": (1, 2), "beach": (0, 1)})
+    looks = np.random.default_rng(0).random((2, len(GRID), 3)).astype(np.float32)
+    shown = make_words(
+        {"dog": 0.5, "beach": 0.5}, {"dog": (1, 2), "beach": (0, 1)}, vectors=looks[::-1]
+    )
     add(library, "beach.mp4", "A cat runs on the beach.", "A man is talking.", words=shown)
     add(library, "kitchen.mp4", "Somebody is cooking.", words=make_words({"cooking": 0.9}))
     add(library, "night.mp4", "Fireworks light the sky.")
+    match = write_clip(folder.parent / "match.mp4", 4)
+    add(library, "match.mp4", "A man scores a goal.", file=match)
+    late = make_words({"man": 0.9}, span=(3600.0, 3900.0), vectors=looks)
+    add(library, "film.mp4", "A man is talking.", words=late)

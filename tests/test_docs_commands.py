@@ -82,7 +82,13 @@ COMMANDS += [("index.md", line) for line in INLINE if line != "densevidcap exper
 for script in ("demo.sh", "next-steps.sh"):
     lines = (ROOT / "scripts" / script).read_text("utf-8").replace("\\\n", " ").splitlines()
     COMMANDS += [(script, line) for line in lines if re.match(r"(run )?densevidcap ", line)]
-PYTHON = [block for block in BLOCKS if block.language == "python"]
+OTHERS = ("fiftyone",)
+"""Programs that readers have of their own."""
+PYTHON = [
+    block
+    for block in BLOCKS
+    if block.language == "python" and not re.search(rf"import ({'|'.join(OTHERS)})", block.text)
+]
 
 
 def split(line: str) -> list[str]:
@@ -201,7 +207,7 @@ def test_the_commands_of_a_block_run(block: Block) -> None:
 def test_the_python_of_a_task_runs(block: Block) -> None:
     said: Any = densevidcap.load().caption("clip.mp4")
     said.save("talk.json")
-    known = {"captions": said, "Path": Path}
+    known = {"captions": said, "Path": Path, "densevidcap": densevidcap}
     exec(compile(block.text, f"{block.page} block {block.number}", "exec"), known)
 
 

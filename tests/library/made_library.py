@@ -61,15 +61,17 @@ def add(
     *texts: str,
     words: ShownWords | None = None,
     unsaid: tuple[str, ...] = (),
+    file: Path | None = None,
 ) -> str:
-    """A clip of four seconds; its identity follows from its name."""
+    """A clip of four seconds; its identity follows from its name. Where no file is given, it is
+    gone."""
     identity = name.encode().hex().ljust(32, "0")[:32]
     said = make_captions(name, *(make_caption(text) for text in texts))
     record = WordRecord(
         WORDS.digest, (words or make_words({}),), tuple((text, 0.1) for text in unsaid)
     )
     library.write(Entry(identity, "recipe", said, 1.0), record, WORDS)
-    library.note(Source(f"/films/{name}", name, "stamp", identity))
+    library.note(Source(str(file or f"/films/{name}"), name, "stamp", identity))
     return identity
 
 

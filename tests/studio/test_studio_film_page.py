@@ -241,7 +241,7 @@ def test_lanes_show_the_chapter_that_is_played(page: Page) -> None:
         for bar in bars:
             begin = bar["rank"] // EACH * SCENE + bar["rank"] % EACH * 0.1
             assert bar["from"] == pytest.approx((begin - start) / (end - start), abs=0.01)
-            assert bar["width"] > 10
+            assert bar["width"] > 8
         for lane in {bar["top"] for bar in bars}:
             own = sorted((bar for bar in bars if bar["top"] == lane), key=lambda bar: bar["from"])
             assert all(a["to"] <= b["from"] + 1e-3 for a, b in pairwise(own))

@@ -168,7 +168,8 @@ def tell_left_out(listing: Listing) -> None:
             err=True,
         )
     if listing.missed:
-        echo(f"densevidcap: {listing.missed:,} files left out by patterns", err=True)
+        files = "file" if listing.missed == 1 else "files"
+        echo(f"densevidcap: {listing.missed:,} {files} left out by patterns", err=True)
 
 
 def announce(library: Library, describer: Describer, todo: Sequence[Named], done: int) -> None:
