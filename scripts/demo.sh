@@ -9,10 +9,12 @@ library=demo-output/library
 say() { printf '\n== %s\n' "$1"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 
-echo "densevidcap describes clips: several sentences, each tied to the part of the picture it is about."
-echo "The model comes with it; nothing is sent anywhere. This takes about a minute."
+echo "densevidcap describes clips: one to five sentences, each tied to the part of the picture it is about."
+echo "The model, trained on web video, comes with it. All that is installed now; this takes another minute or two."
 
-say "One clip: several sentences, how sure, when and where (the arrows), and the words that each rests on"
+say "One clip: its sentences, the best first, and the words that each rests on"
+echo "The percentage is the chance that all of a sentence is right: sure from 60% on, likely from 30% on, else a guess."
+echo "Signs at the end: where in the picture it is in each part of the time; a dot is the middle. A question mark: not seen there."
 run densevidcap caption samples/carphone.mp4
 
 say "A folder of clips, kept in a library; a report and a film with boxes of each"
@@ -29,7 +31,7 @@ densevidcap find $library "a man in a car" --sheet demo-output/search.html --ove
 say "Where one word is: its map"
 run densevidcap words samples/bikes.mp4 --word bicycle --out demo-output --overwrite
 
-say "How good is that? What is to be seen, and what a reader says of each sentence"
+say "How good is that? What is really there, and what a reader, who watched the clips before, says of each sentence"
 python scripts/demo_page.py demo-output
 
 say "All of it on one page, with films, reports and maps"
