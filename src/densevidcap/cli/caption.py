@@ -131,8 +131,8 @@ DOING = {
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    help="Processes that caption at once, with a model each; for a library.  [default: 1; on Ray "
-    "as many as CPUs but one]",
+    help="Processes that caption at once, with a model each; for a library.  [default: as many "
+    "as CPUs, where memory and clips are enough; on Ray as many as CPUs but one]",
 )
 @click.option(
     "--on",

@@ -87,7 +87,10 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
         from densevidcap.library.describing import Describer
         from densevidcap.library.store import Library
 
-        crew = choose_crew(run)
+        if run.on == "ray":
+            from densevidcap.library.on_ray import need_ray
+
+            need_ray()
         describer = Describer(run.model, run.settings)
         recipe = describer.recipe
     library, view = Library.make(run.library), SetView()
@@ -107,6 +110,7 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
         with view.showing():
             planned = plan(library, clips, recipe, run.overwrite, view)
         announce(library, describer, planned.todo, planned.done)
+        crew = choose_crew(run, len(planned.todo))
         with view.showing():
             try:
                 tally = caption_clips(
@@ -129,15 +133,14 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
     sys.exit(1 if tally.failed else 0)
 
 
-def choose_crew(run: SetRun) -> Crew:
+def choose_crew(run: SetRun, clips: int) -> Crew:
     if run.on == "ray":
-        from densevidcap.library.on_ray import describe_on_ray, need_ray
+        from densevidcap.library.on_ray import describe_on_ray
 
-        need_ray()
         return partial(describe_on_ray, workers=run.workers, address=run.address)
-    from densevidcap.library.describing import describe_all
+    from densevidcap.library.describing import count_workers, describe_all
 
-    return partial(describe_all, workers=run.workers or 1)
+    return partial(describe_all, workers=run.workers or count_workers(clips))
 
 
 def list_named(listing: Listing, split: str | None) -> list[Named]:

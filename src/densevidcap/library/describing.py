@@ -158,6 +158,34 @@ Crew = Callable[[Describer, Iterable[str]], Generator[Outcome, None, None]]
 """Whoever describes clips: `describe_all` here, `describe_on_ray` elsewhere."""
 
 
+WORTH = 10
+"""Clips that are worth the start of another worker."""
+ROOM = 2**30
+"""Bytes of free memory for each: a model at work takes about three quarters of it."""
+
+
+def count_workers(clips: int, free: int | None = None) -> int:
+    """How many share so many clips best: one a CPU, as far as memory and work are enough.
+
+    On other devices than CPUs it is one.
+    """
+    from densevidcap.models.device import resolve_device
+
+    if resolve_device("auto").type != "cpu":
+        return 1
+    free = measure_free_memory() if free is None else free
+    return max(1, min(os.cpu_count() or 1, clips // WORTH, free // ROOM))
+
+
+def measure_free_memory() -> int:
+    """Bytes that processes can have; 0 where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024 * int(each.split()[1]) for each in lines if each.startswith("MemAvail"))
+    except (OSError, ValueError, StopIteration):
+        return 0
+
+
 def describe_all(
     describer: Describer, sources: Iterable[str], workers: int = 1
 ) -> Generator[Outcome, None, None]:
