@@ -374,6 +374,9 @@ class DecodingConfig:
     mentions: int = 8
     """Things, of those that the clip shows, for each of which a sentence is searched that names it,
     in the sequence that shows it best."""
+    evaluator: float = 0.0
+    """The evaluator's share of a sentence's quality; the rest is how well it agrees with all that
+    was sampled."""
     seed: int = 0
     """Of the samples: the same clip gets the same captions."""
 
@@ -381,6 +384,7 @@ class DecodingConfig:
         _at_least(self, 1, "beam", "max_length", "candidates")
         _at_least(self, 0, "samples", "length_penalty", "no_repeat_ngram", "categories", "seed")
         _at_least(self, 0, "doubt", "mentions")
+        _share(self, "evaluator")
         _above_zero(self, "temperature")
 
 
@@ -448,8 +452,18 @@ class ConfidenceConfig:
 
 @dataclass(frozen=True)
 class EvaluatorConfig:
-    """The sizes of the evaluator network (supplement)."""
+    """How well a sentence fits a clip: by the evaluator network (supplement), or by a regression of
+    what people would say on how the clip looks (docs/evaluator.md)."""
 
+    kind: Literal["network", "regression"] = "network"
+    rank: int = 256
+    """Of a regression: main directions of what people say that are predicted."""
+    sharpness: float = 0.8
+    """How soon clips that look different tell nothing of each other."""
+    ridge: float = 1.0
+    """How strongly a prediction is held at what people say of any clip."""
+    least_clips: int = 5
+    """Phrases that fewer clips have are not predicted."""
     width: int = 256
     """E: dimensions of the space in which clips and sentences meet."""
     hidden: int = 256
@@ -462,7 +476,8 @@ class EvaluatorConfig:
     can be scored against the clip alone."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "width", "hidden", "embedding")
+        _at_least(self, 1, "rank", "least_clips", "width", "hidden", "embedding")
+        _above_zero(self, "sharpness", "ridge")
         _share(self, "dropout", "sequence_dropout", below_one=True)
 
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densevidcap.data.lexicon import is_content_word
-from densevidcap.decoding.mbr import Phrases, list_phrases, mbr_scores
+from densevidcap.data.phrases import Phrases, list_phrases
+from densevidcap.decoding.mbr import mbr_scores
 from densevidcap.errors import CorpusError
 
 CAPTIONS = [

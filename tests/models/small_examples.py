@@ -11,7 +11,7 @@ from tests.models.small_views import FEATURES, REGIONS, WORDS, make_view
 
 from densevidcap.config import EvaluatorConfig
 from densevidcap.data.text import Vocabulary
-from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork, gather
+from densevidcap.models.evaluator_network import EvaluatorNetwork, NetworkEvaluator, gather
 from densevidcap.models.views import ClipView
 from densevidcap.train.evaluator import Example
 
@@ -57,5 +57,5 @@ def make_network(examples: Sequence[Example] = (), seed: int = 0) -> EvaluatorNe
     return EvaluatorNetwork(vocabulary, FEATURES, WORDS, config).eval()
 
 
-def make_evaluator(seed: int = 0) -> Evaluator:
-    return Evaluator(make_network(seed=seed))
+def make_evaluator(seed: int = 0) -> NetworkEvaluator:
+    return NetworkEvaluator(make_network(seed=seed))

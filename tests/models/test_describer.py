@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from densevidcap.config import CaptionerConfig, DecodingConfig, ModelConfig
 from densevidcap.data.lsa import LatentSpace
+from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.mbr import Phrases
 from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.decoders import S2VT

@@ -15,7 +15,7 @@ from tests.models.small_views import REGIONS, make_view
 from densevidcap.config import EvaluatorConfig
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import save_model
-from densevidcap.models.evaluator import VOCABULARY, Evaluator, gather
+from densevidcap.models.evaluator_network import VOCABULARY, NetworkEvaluator, gather
 
 EVALUATOR = make_evaluator()
 
@@ -83,24 +83,24 @@ def test_every_sentence_needs_its_sequence() -> None:
 def test_a_saved_evaluator_says_the_same(tmp_path: Path) -> None:
     said, view = ["a dog and a cat", "a zeppelin"], make_view(3)
     EVALUATOR.save(tmp_path / "evaluator", {"licence": "Apache-2.0"})
-    loaded = Evaluator.load(tmp_path / "evaluator")
+    loaded = NetworkEvaluator.load(tmp_path / "evaluator")
     scores = EVALUATOR.score(view, said, [0, 1])
     np.testing.assert_array_equal(loaded.score(view, said, [0, 1]), scores)
 
     EVALUATOR.save(tmp_path / "half", {}, half=True)
     np.testing.assert_allclose(
-        Evaluator.load(tmp_path / "half").score(view, said, [0, 1]), scores, atol=0.01
+        NetworkEvaluator.load(tmp_path / "half").score(view, said, [0, 1]), scores, atol=0.01
     )
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:
     make_captioner().save(tmp_path / "captioner", {})
     with pytest.raises(ModelError, match="holds a captioner, not an evaluator"):
-        Evaluator.load(tmp_path / "captioner")
+        NetworkEvaluator.load(tmp_path / "captioner")
     EVALUATOR.network.vocabulary.save(tmp_path / VOCABULARY)
     save_model(tmp_path, EVALUATOR.network.state_dict(), {"kind": "evaluator", "sizes": [1]})
     with pytest.raises(ModelError, match="card and weights do not fit") as caught:
-        Evaluator.load(tmp_path)
+        NetworkEvaluator.load(tmp_path)
     assert "\n" not in str(caught.value)
 
 

@@ -16,7 +16,7 @@ from tests.models.small_examples import THINGS, make_examples, make_network, sho
 from densevidcap.config import EvaluatorTrainingConfig, OptimisationConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.models.evaluator import Evaluator, gather
+from densevidcap.models.evaluator_network import NetworkEvaluator, gather
 from densevidcap.train.evaluator import (
     Batch,
     EvaluatorTask,
@@ -139,7 +139,7 @@ def test_it_learns_what_sentences_tell(tmp_path: Path) -> None:
     assert after["auc"] > max(85, before["auc"])
     assert after["clip_at_10"] > max(75, before["clip_at_10"])
     assert after["agreement"] > 80
-    evaluator = Evaluator(network)
+    evaluator = NetworkEvaluator(network)
     dog, cat, boat = (THINGS.index(thing) for thing in ("dog", "cat", "boat"))
     said = ["the dog is next to a cat", "the horse is next to a boat"]
     scores = evaluator.score(show(dog, cat, seed=77), said)
@@ -182,6 +182,6 @@ def test_scores_of_a_validation_set_are_those_of_the_evaluator() -> None:
         for example, view in zip(EXAMPLES[:2], views, strict=True)
     ]
     captions = [caption for example in examples for caption in example.captions]
-    evaluator = Evaluator(network)
+    evaluator = NetworkEvaluator(network)
     expected = np.stack([evaluator.score(view, captions) for view in views], axis=1)
     np.testing.assert_allclose(ValidationSet(examples).score(network), expected, atol=1e-6)

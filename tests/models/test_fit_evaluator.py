@@ -16,7 +16,9 @@ from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import read_manifest, write_manifest
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS
-from densevidcap.models.evaluator import Evaluator
+from densevidcap.models.evaluator import load_evaluator
+from densevidcap.models.evaluator_network import NetworkEvaluator
+from densevidcap.models.evaluator_regression import RegressionEvaluator
 from densevidcap.progress import Silent
 from densevidcap.train.evaluator import EvaluatorStage
 
@@ -87,7 +89,7 @@ def test_a_model_with_its_card(corpus: Corpus, tmp_path: Path) -> None:
     assert card["data"]["about"] == "the test world"
     assert set(card["data"]["sha256"]) == {"manifest", "words", "weaker"}
     assert card["config"]["evaluator"]["width"] == 8
-    assert Evaluator.load(out).network.config.width == 8
+    assert NetworkEvaluator.load(out).network.config.width == 8
 
     weights = (out / WEIGHTS).read_bytes()
     again = corpus.fit(out, "--weaker", str(weaker))
@@ -167,3 +169,38 @@ def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, wrong: st
     with pytest.raises(ModelError, match=re.escape(f"{config}: {section} ")) as caught:
         ModelConfig.read(config)
     assert name in str(caught.value)
+
+
+def test_one_that_is_solved_for(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.config.write_text(
+        CONFIG.format(width=8).replace("[evaluator]", '[evaluator]\nkind = "regression"\nrank = 5')
+    )
+    out = tmp_path / "model"
+    result = corpus.fit(out)
+    assert result.exit_code == 0, result.output
+    assert re.match(rf"{out}: epoch 1, clip_at_1 .*, auc .*", result.stdout)
+    evaluator = load_evaluator(out)
+    assert isinstance(evaluator, RegressionEvaluator)
+    assert evaluator.config.rank == 5
+    card = json.loads((out / "card.json").read_text())
+    assert set(card["data"]["sha256"]) == {"manifest", "words"}
+    weights = (out / WEIGHTS).read_bytes()
+    assert corpus.fit(out, "--half").exit_code == 0
+    assert (out / WEIGHTS).stat().st_size < 0.6 * len(weights)
+
+    corpus.config.write_text(corpus.config.read_text().replace("rank = 5", "rank = 6"))
+    refused = corpus.fit(out)
+    assert refused.exit_code == 1
+    assert "holds a run with other data or settings" in str(refused.exception)
+
+
+def test_what_a_captioner_says_is_of_no_use_to_a_regression(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.config.write_text(
+        CONFIG.format(width=8).replace("[evaluator]", '[evaluator]\nkind = "regression"')
+    )
+    weaker = tmp_path / "weaker.json"
+    weaker.write_text("{}")
+    result = corpus.fit(tmp_path / "model", "--weaker", str(weaker))
+    assert result.exit_code == 1
+    assert "--weaker" in str(result.exception)
+    assert not (tmp_path / "model").exists()

@@ -22,8 +22,8 @@ from densevidcap.config import (
 from densevidcap.data.clip import open_clip
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.mbr import Phrases
 from densevidcap.errors import ModelError
 from densevidcap.models.backbones import BACKBONES, build_backbone
 from densevidcap.models.captioner import CaptionModel, StreamWidths

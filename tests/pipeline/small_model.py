@@ -11,11 +11,11 @@ from tests.models.small_world import make_model
 from densevidcap.config import CaptionerConfig, EvaluatorConfig, ModelConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.lsa import LatentSpace
+from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.mbr import Phrases
 from densevidcap.model_folder import MEANING, PHRASES, read_model_config, write_model_card
 from densevidcap.models.captioner import CaptionModel, StreamWidths
-from densevidcap.models.evaluator import Evaluator, EvaluatorNetwork
+from densevidcap.models.evaluator_network import EvaluatorNetwork, NetworkEvaluator
 from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
 from densevidcap.pipeline.traits import TRAITS
 from densevidcap.types import Candidates, Grid
@@ -68,7 +68,7 @@ def write_model(folder: Path, evaluator: bool = True) -> Path:
     if evaluator:
         sizes = EvaluatorConfig(width=8, hidden=8, embedding=8)
         network = EvaluatorNetwork(vocabulary, channels, len(TAGS), sizes)
-        Evaluator(network).save(folder / "evaluator", {})
+        NetworkEvaluator(network).save(folder / "evaluator", {})
     write_model_card(folder, read_model_config(folder).override(PLAIN))
     return folder
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
-from densevidcap.decoding.mbr import Phrases
+from densevidcap.data.phrases import Phrases
 from densevidcap.pipeline.shown import Shown
 from densevidcap.pipeline.traits import NEVER_SEEN, TRAITS, find_traits
 from densevidcap.types import FloatArray

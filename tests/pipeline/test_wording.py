@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from densevidcap.config import WordingConfig
-from densevidcap.decoding.mbr import Phrases
+from densevidcap.data.phrases import Phrases
 from densevidcap.pipeline.wording import breaks_off, is_absurd, reword
 
 PLAIN = WordingConfig("raw", looks=False, gender="seen")

@@ -14,8 +14,8 @@ from tests.models.small_world import make_model
 from densevidcap.config import CaptionerConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.lsa import LatentSpace
+from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.mbr import Phrases
 from densevidcap.model_folder import MEANING, PHRASES, read_model_config, write_model_card
 from densevidcap.models.captioner import CaptionModel, StreamWidths
 

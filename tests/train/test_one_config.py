@@ -22,6 +22,7 @@ from densevidcap.data.manifest import read_manifest
 from densevidcap.decoding.select import choose
 from densevidcap.examples import World, write_world
 from densevidcap.model_folder import read_model_config
+from densevidcap.models.evaluator_network import NetworkEvaluator
 from densevidcap.models.views import ClipView
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.captions import choose_captions
@@ -53,6 +54,7 @@ READ: dict[str, Any] = {
     "decoding.seed": 7,
     "decoding.doubt": 2.0,
     "decoding.mentions": 2,
+    "decoding.evaluator": 0.9,
     "selection.k": 6,
     "selection.diversity": 5.0,
     "selection.specificity": 500.0,
@@ -106,10 +108,13 @@ DRAWN = "boxes"
 ELSEWHERE = {
     *("scenes", "selection.silence", "wording.looks", "wording.gender", "streams.snippets"),
     *("captioner.order", "engine", "frames.still"),
+    *("evaluator.kind", "evaluator.rank", "evaluator.sharpness"),
+    *("evaluator.ridge", "evaluator.least_clips"),
 }
-"""What makes no difference to clips of coloured shapes, without motion, or that are no films, or to
-eyes that are no transformers: `test_trust_options.py`, `test_wording.py`, `test_extractors.py`,
-`test_systems.py`, `test_scenes.py`, `test_fcn.py` and `test_sampling.py` have these."""
+"""What makes no difference to clips of coloured shapes, without motion, or that are no films, to
+eyes that are no transformers, or to an evaluator that is a network: `test_trust_options.py`,
+`test_wording.py`, `test_extractors.py`, `test_systems.py`, `test_scenes.py`, `test_fcn.py`,
+`test_sampling.py` and `test_evaluator_regression.py` have these."""
 
 OTHERS = {"frames.per_shot": "never", "selection.sure": 1.0, "selection.telling": 9}
 """What to compare with where the default does the same here: the clips are `long` ones."""
@@ -249,7 +254,7 @@ def test_networks_are_built_as_the_config_says(model: Path) -> None:
     assert captioner.widths.clip_level["words"] == 7
     assert captioner.words.weight.shape[1] == 8
     assert any(each.is_alone for each in describe_as_trained(model) if isinstance(each, Hypothesis))
-    assert evaluator is not None
+    assert isinstance(evaluator, NetworkEvaluator)
     assert evaluator.network.config == CONFIG.evaluator
     for network in (whole.words, captioner, evaluator.network):
         assert {parameter.device for parameter in network.parameters()} == {torch.device("cpu")}

@@ -15,7 +15,7 @@ from densevidcap.cli.training_view import GOING_ON, open_terminal
 from densevidcap.outputs import Inputs, refuse_input
 
 if TYPE_CHECKING:
-    from densevidcap.train.stage import TrainingStage
+    from densevidcap.train.stage import CorpusStage
 
 _PATH = click.Path(path_type=Path)
 _WORDS = click.option(
@@ -129,16 +129,16 @@ def evaluator(
     """The evaluator: how well a sentence fits a clip, to rank a clip's sentences."""
     from densevidcap.config import ModelConfig
     from densevidcap.model_folder import find_model
-    from densevidcap.train.evaluator import EvaluatorStage
+    from densevidcap.train.evaluator_regression import choose_stage
     from densevidcap.train.team import refuse_team
 
     refuse_team("fit evaluator", "fit words or fit sentences")
     model, folder = find_model(words_model, "words"), cache or out / "cache"
     how: dict[str, Any] = {"weaker": weaker, "half": half, "fail_fast": fail_fast}
-    _run([EvaluatorStage(out, ModelConfig.read(config), data, model, folder, **how)])
+    _run([choose_stage(out, ModelConfig.read(config), data, model, folder, **how)])
 
 
-def _run(stages: Sequence[TrainingStage]) -> None:
+def _run(stages: Sequence[CorpusStage]) -> None:
     """Show how they go and what came of the last; exit with 1 if clips were left out."""
     from densevidcap.progress import Silent, write_events
     from densevidcap.train.stage import RUN

@@ -11,72 +11,14 @@ little how many of its own the other has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import log
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from densevidcap.data.lexicon import is_content_word
+from densevidcap.data.phrases import LONGEST, Phrases, list_phrases
 from densevidcap.data.text import tokenise
-from densevidcap.data.text_files import read_json
-from densevidcap.errors import CorpusError
-from densevidcap.model_folder import write_json
 from densevidcap.regions.objectives import Float64Array
-
-LONGEST = 2
-"""Words of the longest phrases: longer ones are rarely shared, and by chance."""
-_LEAST = 2
-"""Clips that a phrase is kept from on; any other counts as one of a single clip."""
-
-
-class Phrases:
-    """The rarity of phrases in the captions of a set of clips."""
-
-    def __init__(self, clips: int, counts: Mapping[str, int]) -> None:
-        self._clips, self._counts = clips, counts
-
-    @classmethod
-    def count(cls, captions: Iterable[Iterable[str]]) -> Phrases:
-        """Of each clip's captions."""
-        counts: Counter[str] = Counter()
-        clips = 0
-        for of_clip in captions:
-            counts.update({p for caption in of_clip for p in _list(tokenise(caption))})
-            clips += 1
-        kept = {p: count for p, count in sorted(counts.items()) if count >= _LEAST}
-        return cls(clips, kept)
-
-    def rarity(self, phrase: str) -> float:
-        """CIDEr's weight: 0 if every clip has it, more the fewer do."""
-        return log(max(1, self._clips) / self._counts.get(phrase, 1))
-
-    def knows(self, phrase: str) -> bool:
-        """Whether the captions of more than one clip have it."""
-        return phrase in self._counts
-
-    def save(self, path: Path) -> None:
-        write_json(path, {"clips": self._clips, "phrases": dict(self._counts)})
-
-    @classmethod
-    def load(cls, path: Path) -> Phrases:
-        try:
-            content = read_json(path)
-            counts = {str(phrase): int(count) for phrase, count in content["phrases"].items()}
-            return cls(int(content["clips"]), counts)
-        except (OSError, KeyError, TypeError, ValueError, AttributeError, CorpusError):
-            raise CorpusError(f"{path}: not saved phrases; copy the whole folder") from None
-
-
-def list_phrases(words: Sequence[str], size: int) -> list[str]:
-    """Every run of `size` words."""
-    return [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
-
-
-def _list(words: Sequence[str]) -> Iterator[str]:
-    for size in range(1, LONGEST + 1):
-        yield from list_phrases(words, size)
-
 
 SIGMA = 6.0
 """Standard deviation of the penalty on a difference in length, as in CIDEr."""

@@ -21,7 +21,7 @@ from densevidcap.decoding.select import find_affinities
 from densevidcap.errors import ClipError, ModelError
 from densevidcap.model_folder import BUNDLED, CARD, STAGES, read_model_config
 from densevidcap.models.device import device_of, resolve_device
-from densevidcap.models.evaluator import Evaluator
+from densevidcap.models.evaluator import Evaluator, load_evaluator
 from densevidcap.models.shown_words import score_clip
 from densevidcap.models.streams import StreamSizes, extract_streams, find_stream
 from densevidcap.models.views import ClipView, view_clip
@@ -36,7 +36,14 @@ from densevidcap.pipeline.traits import find_traits
 from densevidcap.regions import generate_sequences
 from densevidcap.regions.boxes import reduce_patches
 from densevidcap.regions.search import pool_words
-from densevidcap.types import Candidates, Caption, DenseCaptions, FloatArray, FrameGrid
+from densevidcap.types import (
+    Candidates,
+    Caption,
+    DenseCaptions,
+    FloatArray,
+    FrameGrid,
+    Hypothesis,
+)
 
 Step = Literal["shots", "frames", "words", "regions", "sentences", "ranking"]
 STEPS: tuple[Step, ...] = get_args(Step)
@@ -147,7 +154,7 @@ class DenseCaptioner:
             config,
             LexicalFCN.load(words),
             CaptionGenerator.load(sentences),
-            Evaluator.load(evaluator) if evaluator.is_dir() else None,
+            load_evaluator(evaluator) if evaluator.is_dir() else None,
             Trust.load(folder / RANKING),
             folder.resolve().name,
             digest.hexdigest()[:12],
@@ -159,10 +166,11 @@ class DenseCaptioner:
         """Move every network there."""
         networks: list[nn.Module | None] = [self.words, self.generator.captioner]
         networks.append(self.generator.classifier)
-        networks.append(self.evaluator.network if self.evaluator else None)
         for network in networks:
             if network is not None:
                 network.to(device)
+        if self.evaluator is not None:
+            self.evaluator.to(device)
         for stream in self.generator.extracted.values():
             stream.to(device, self.config.engine)
 
@@ -361,21 +369,23 @@ class DenseCaptioner:
         found = generator.propose(view, config, costs=costs)
         found += generator.mention(view, config, shown.place_things(), costs)
         begin("ranking")
-        kept, agreement = generator.keep_best(found, config.decoding.candidates)
+        agreement = generator.rate(found).astype(np.float32)
+        fit = self._evaluate(view, found)
+        share = config.decoding.evaluator
+        quality = (1 - share) * agreement + share * fit
+        best = generator.find_best(found, quality, config.decoding.candidates)
+        kept = [found[index] for index in best]
         sentences = tuple(generator.say(one.ids) for one in kept)
         is_alone = config.streams.region_voice > 0
         likelihoods = generator.compare(view, [one.ids for one in kept], config, is_alone)
         scores = np.array([one.score for one in kept], np.float32)
-        quality, fit = agreement.astype(np.float32), np.zeros(len(kept), np.float32)
-        if self.evaluator is not None:
-            fit = self.evaluator.score(view, sentences)
         traits = find_traits(
             sentences,
             generator.count_samples(found),
             shown,
             generator.phrases,
-            quality,
-            fit,
+            agreement[best],
+            fit[best],
             scores,
         )
         words = lexicon.words[: len(shown.clip)]
@@ -384,13 +394,21 @@ class DenseCaptioner:
             scores=scores,
             likelihoods=likelihoods,
             affinities=find_affinities(sentences, likelihoods, shown.sequences, words),
-            quality=quality,
-            fit=fit,
+            quality=quality[best],
+            fit=fit[best],
             confidence=self.trust.rate(traits),
             meanings=generator.meaning.embed(sentences).astype(np.float32),
             traits=traits,
             things=shown.mark_things(sentences),
         )
+
+    def _evaluate(self, view: ClipView, found: Sequence[Hypothesis]) -> FloatArray:
+        """(S,): how well each sentence fits the clip; 0 without an evaluator, and of no word."""
+        said = [self.generator.say(one.ids) for one in found]
+        different = [sentence for sentence in dict.fromkeys(said) if sentence]
+        scores = self.evaluator.score(view, different) if self.evaluator else [0.0] * len(different)
+        known = dict(zip(different, scores, strict=True))
+        return np.array([known.get(sentence, 0.0) for sentence in said], np.float32)
 
     def _show(self, clip: FloatArray, sequences: FloatArray) -> Shown:
         return Shown(self.words.lexicon, clip, sequences, self.trust.clip.apply(clip))
@@ -411,8 +429,8 @@ def _count_inputs(generator: CaptionGenerator, evaluator: Evaluator | None) -> i
     counts = {streams[name] for name in ("words", "special_words", "clip_words") if name in streams}
     if generator.classifier is not None:
         counts.add(generator.classifier.sizes[1])
-    if evaluator is not None:
-        counts.add(evaluator.network.sizes[1])
+    if evaluator is not None and evaluator.inputs is not None:
+        counts.add(evaluator.inputs)
     if len(counts) > 1:
         raise ModelError("sentences and evaluator take different words; train both with the same")
     return counts.pop() if counts else 1

@@ -14,9 +14,10 @@ import torch
 from densevidcap.config import DecodingConfig, ModelConfig
 from densevidcap.data.lexicon import CONTENT, Lexicon, is_content_word
 from densevidcap.data.lsa import LatentSpace
+from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.generate import Guidance, compare, sample, search
-from densevidcap.decoding.mbr import Phrases, mbr_scores
+from densevidcap.decoding.mbr import mbr_scores
 from densevidcap.model_folder import CATEGORY, MEANING, PHRASES
 from densevidcap.models.captioner import CaptionModel
 from densevidcap.models.category import CategoryClassifier, mark_category
@@ -179,17 +180,14 @@ class CaptionGenerator:
         streams = self._stream(look(supposed, None, config.captioner.most_frames, is_alone))
         return np.asarray(compare(self.captioner, streams, sentences).cpu().numpy(), np.float32)
 
-    def keep_best(
-        self, found: Sequence[Hypothesis], most: int
-    ) -> tuple[list[Hypothesis], Float64Array]:
-        """The different sentences that agree best with all, and how well each does (S,).
+    def find_best(self, found: Sequence[Hypothesis], quality: FloatArray, most: int) -> list[int]:
+        """The indices of the different sentences of the highest quality (S,), the best first.
 
         Among them are all that were asked for by name, and what each region by itself would rather
         say: of a thing at the edge no other sentence tells, and so none agrees. Those that break
         off are kept only if there are no others, those that are absurd only if there are few.
         """
-        agreement = self.rate(found)
-        order = np.argsort(-agreement, kind="stable").tolist()
+        order = np.argsort(-quality, kind="stable").tolist()
         of_regions: dict[int, int] = {}
         for index in (index for index in order if found[index].is_alone):
             known = of_regions.setdefault(found[index].sequence, index)
@@ -203,8 +201,7 @@ class CaptionGenerator:
         whole = [index for index, sentence in told.items() if not breaks_off(sentence)]
         sensible = [index for index in whole if not is_absurd(told[index], self.phrases)]
         kept = (sensible if len(sensible) >= ENOUGH else whole or list(told))[:most]
-        kept.sort(key=lambda index: -agreement[index])
-        return [found[index] for index in kept], agreement[kept]
+        return sorted(kept, key=lambda index: -quality[index])
 
     def rate(self, found: Sequence[Hypothesis]) -> Float64Array:
         """(S,): how well each sentence agrees with all that were sampled (minimum Bayes risk).

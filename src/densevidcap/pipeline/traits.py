@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from densevidcap.data.lexicon import list_content_words
+from densevidcap.data.phrases import Phrases, list_phrases
 from densevidcap.data.text import tokenise
-from densevidcap.decoding.mbr import Phrases, list_phrases
 from densevidcap.pipeline.shown import Shown
 from densevidcap.types import FloatArray
 

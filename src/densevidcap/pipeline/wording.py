@@ -16,7 +16,7 @@ from densevidcap.data.lexicon import FUNCTION_WORDS, is_content_word
 from densevidcap.data.text import tokenise
 
 if TYPE_CHECKING:
-    from densevidcap.decoding.mbr import Phrases
+    from densevidcap.data.phrases import Phrases
 
 MALE: Mapping[str, str] = {
     "man": "person",

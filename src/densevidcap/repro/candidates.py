@@ -21,7 +21,7 @@ from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import Ranked, fill, list_ranks
 from densevidcap.model_folder import STAGES, hash_file, read_model_config, write_json
 from densevidcap.models.category import mark_category
-from densevidcap.models.evaluator import Evaluator
+from densevidcap.models.evaluator import Evaluator, load_evaluator
 from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.pipeline.captioner import DenseCaptioner
@@ -169,7 +169,7 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
     if not path.exists():
         words = runner.find_words(row.words)
         speakers = [Speaker(runner, folder, words) for folder in folders]
-        evaluator = Evaluator.load(picker) if picker else None
+        evaluator = load_evaluator(picker) if picker else None
         lexicon = LexicalFCN.load(words).lexicon
         advance = runner.progress.count(f"{row.name}: describing", len(runner.clips))
         said = {}

@@ -20,13 +20,13 @@ from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.progress import Progress
 from densevidcap.repro.definition import About, Row
 from densevidcap.repro.systems import System, read_system
-from densevidcap.train.evaluator import EvaluatorStage
+from densevidcap.train.evaluator_regression import choose_stage
 from densevidcap.train.feature_cache import FeatureCache, cache_features, fit_streams
 from densevidcap.train.model import LexiconStage, read_corpus
 from densevidcap.train.sentences import SentenceStage
 from densevidcap.train.stage import (
     HELD_OUT,
-    TrainingStage,
+    CorpusStage,
     choose_sampling,
     open_views,
     read_json_or_none,
@@ -156,7 +156,7 @@ class Runner:
         )
         settings = self.find_system(row).config
         data, cache = self.paths.data, self.paths.cache
-        self._train([EvaluatorStage(folder, settings, data, below, cache, left_out=self._left_out)])
+        self._train([choose_stage(folder, settings, data, below, cache, left_out=self._left_out)])
         return folder
 
     def find_system(self, row: Row) -> System:
@@ -178,7 +178,7 @@ class Runner:
             return str(error)
         return ""
 
-    def _train(self, stages: Sequence[TrainingStage]) -> None:
+    def _train(self, stages: Sequence[CorpusStage]) -> None:
         """What is done is not done again, but has to be of these settings."""
         for stage in stages:
             stage.claim()

@@ -29,18 +29,18 @@ from densevidcap.metrics.retrieval import (
 from densevidcap.metrics.sentence_files import read_predictions
 from densevidcap.model_folder import WEIGHTS
 from densevidcap.models.device import device_of
-from densevidcap.models.evaluator import (
+from densevidcap.models.evaluator_network import (
     ClipFeatures,
-    Evaluator,
     EvaluatorNetwork,
     FeatureBank,
+    NetworkEvaluator,
     encode_sentences,
     gather,
     pad,
 )
 from densevidcap.progress import Progress
 from densevidcap.regions.objectives import IndexArray
-from densevidcap.train.stage import ViewStage
+from densevidcap.train.stage import TrainingStage, ViewStage
 from densevidcap.types import FloatArray
 
 Words = tuple[int, ...]
@@ -290,7 +290,7 @@ class EvaluatorTask:
         return self.validation.measure(self.model) if self.validation else {}
 
 
-class EvaluatorStage(ViewStage):
+class EvaluatorStage(ViewStage, TrainingStage):
     """Training an evaluator."""
 
     name = "evaluator"
@@ -344,7 +344,7 @@ class EvaluatorStage(ViewStage):
         return EvaluatorTask(self.network, examples, held_out, self.options)
 
     def save(self, card: dict[str, Any]) -> None:
-        Evaluator(self.network).save(self.out, card, self.half)
+        NetworkEvaluator(self.network).save(self.out, card, self.half)
 
     def _make_example(self, record: ClipRecord) -> Example:
         return Example(

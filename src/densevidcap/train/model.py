@@ -36,7 +36,7 @@ from densevidcap.models.streams import check_extracted, check_streams
 from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
 from densevidcap.progress import Progress
 from densevidcap.train.calibration import calibrate_words, describe_clips, learn_trust
-from densevidcap.train.evaluator import EvaluatorStage
+from densevidcap.train.evaluator_regression import choose_stage
 from densevidcap.train.sentences import SentenceStage
 from densevidcap.train.stage import (
     HELD_OUT,
@@ -287,7 +287,7 @@ class ModelTraining:
                 initial=self.initial.get("sentences"),
                 **reading,
             ),
-            EvaluatorStage(evaluator, config, manifest, words, cache, **reading),
+            choose_stage(evaluator, config, manifest, words, cache, **reading),
             MetricsStage(
                 self.corpus,
                 self.out,

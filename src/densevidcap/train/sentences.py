@@ -15,8 +15,8 @@ from torch.nn.utils.rnn import pad_sequence
 from densevidcap.config import ModelConfig, SentenceTrainingConfig
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.mbr import Phrases
 from densevidcap.errors import CorpusError
 from densevidcap.model_folder import CATEGORY, MEANING, PHRASES, WEIGHTS
 from densevidcap.models.captioner import CaptionModel, StreamWidths, warm_start
@@ -29,7 +29,7 @@ from densevidcap.progress import Progress
 from densevidcap.regions.association import LEFT_OUT
 from densevidcap.regions.objectives import IndexArray
 from densevidcap.train.loop import TrainingLoop
-from densevidcap.train.stage import RUN, ViewStage, describe_start
+from densevidcap.train.stage import RUN, TrainingStage, ViewStage, describe_start
 
 POOL = 20
 """Batches that are sorted by length together, so that a batch has little padding."""
@@ -205,7 +205,7 @@ def _count_words(sentences: Tensor) -> int:
     return int((sentences[:, 1:] != Vocabulary.PAD).sum())
 
 
-class SentenceStage(ViewStage):
+class SentenceStage(ViewStage, TrainingStage):
     """Training a captioner, and the classifier of categories that goes with it."""
 
     name = "sentences"

@@ -76,11 +76,10 @@ class Stage(Protocol):
         """Do the work, and say in a few words what came of it."""
 
 
-class TrainingStage(ABC):
-    """A stage that trains a network on a manifest's clips, into a folder of its own."""
+class CorpusStage(ABC):
+    """A stage that learns from a manifest's clips, into a folder of its own."""
 
     name: str
-    options: OptimisationConfig
 
     def __init__(
         self,
@@ -107,22 +106,9 @@ class TrainingStage(ABC):
     def result(self) -> Path:
         return self.out / CARD
 
+    @abstractmethod
     def run(self, progress: Progress) -> str:
-        """Train to the end, write the model folder, and tell the last epoch's metrics."""
-        team = Team.join(self.device)
-        # Of several processes the first does the work, which the others then find done.
-        with ExitStack() as held:
-            with team.in_turn():
-                self.claim(team)
-                if team.leads:
-                    held.enter_context(hold_run(self.out))
-                task = self.prepare(progress)
-            loop = TrainingLoop(task, self.options, self.out / RUN, self.device, team)
-            history = loop.train(progress)
-            if team.leads:
-                self.save(self._describe(history))
-                draw_curves(history, self.out / RUN / "curves.png")
-        return describe_metrics(history[-1])
+        """Learn, write the model folder, and tell metrics of held-out clips."""
 
     @property
     def device(self) -> torch.device:
@@ -149,14 +135,6 @@ class TrainingStage(ABC):
     @abstractmethod
     def list_settings(self) -> dict[str, Any]:
         """The sections of the config that decide what comes of it."""
-
-    @abstractmethod
-    def prepare(self, progress: Progress) -> Task:
-        """Read the clips and build the network."""
-
-    @abstractmethod
-    def save(self, card: dict[str, Any]) -> None:
-        """Write the model folder; `card` says how it was made."""
 
     @property
     def trained(self) -> list[ClipRecord]:
@@ -196,7 +174,7 @@ class TrainingStage(ABC):
         self.clips = [record for record in self.clips if record.id not in failures]
         return features
 
-    def _describe(self, history: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def describe(self, history: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """What the card of every model says of how it was made."""
         about = self.config.about
         card = {
@@ -213,8 +191,39 @@ class TrainingStage(ABC):
         return with_config(card, self.config)
 
 
-class ViewStage(TrainingStage):
-    """A stage that builds on a Lexical-FCN: what it trains sees clips as region-sequences."""
+class TrainingStage(CorpusStage):
+    """A stage that trains a network, step by step."""
+
+    options: OptimisationConfig
+
+    def run(self, progress: Progress) -> str:
+        """Train to the end, write the model folder, and tell the last epoch's metrics."""
+        team = Team.join(self.device)
+        # Of several processes the first does the work, which the others then find done.
+        with ExitStack() as held:
+            with team.in_turn():
+                self.claim(team)
+                if team.leads:
+                    held.enter_context(hold_run(self.out))
+                task = self.prepare(progress)
+            loop = TrainingLoop(task, self.options, self.out / RUN, self.device, team)
+            history = loop.train(progress)
+            if team.leads:
+                self.save(self.describe(history))
+                draw_curves(history, self.out / RUN / "curves.png")
+        return describe_metrics(history[-1])
+
+    @abstractmethod
+    def prepare(self, progress: Progress) -> Task:
+        """Read the clips and build the network."""
+
+    @abstractmethod
+    def save(self, card: dict[str, Any]) -> None:
+        """Write the model folder; `card` says how it was made."""
+
+
+class ViewStage(CorpusStage):
+    """A stage that builds on a Lexical-FCN: what it makes sees clips as region-sequences."""
 
     streams: tuple[str, ...] = ()
     """Those that it takes; of them, what must be read from the clips themselves is."""
