@@ -22,8 +22,11 @@ def test_they_can_be_read(path: Path) -> None:
 
 def test_default_says_what_the_defaults_are() -> None:
     differences = ModelConfig.read("default").list_differences(ModelConfig())
-    # A card that does not tell of a region's voice is of a captioner without.
-    assert set(differences) == {"streams.dropout", "streams.region_voice"}
+    # A card that does not tell of these is of a model without.
+    assert set(differences) == {
+        *("words.whole", "streams.dropout", "streams.region_voice"),
+        *("decoding.evaluator", "evaluator.kind"),
+    }
 
 
 @pytest.mark.parametrize("name", ["small", "large"])
