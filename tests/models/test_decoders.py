@@ -123,7 +123,7 @@ def test_words_one_by_one_are_the_sentence(
     expected, _ = model.decode(state.select(rows), words)
     ahead = model.look_ahead(state, data.draw(st.integers(steps, 5))).select(rows)
     for step in range(steps):
-        hidden, ahead = model.decode(ahead, words[:, step : step + 1])
+        hidden, ahead = model.step(ahead, words[:, step], torch.arange(len(rows)))
         torch.testing.assert_close(hidden, expected[:, step : step + 1])
         order = torch.arange(len(rows)).flip(0)
         ahead, words, expected = ahead.select(order), words[order], expected[order]
