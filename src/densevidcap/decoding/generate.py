@@ -12,7 +12,7 @@ and sentences are read as one tree of beginnings, word by word: each beginning o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,6 +21,7 @@ from torch import Tensor
 from densevidcap.config import DecodingConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.captioner import CaptionModel
+from densevidcap.models.decoders import State
 from densevidcap.models.device import widest_float
 from densevidcap.models.fusion import Streams
 from densevidcap.types import Hypothesis
@@ -58,8 +59,7 @@ def search(
 
     The model should be in evaluation mode.
     """
-    device = streams.lengths.device
-    return _decode(model, streams, guidance, lambda rows, own: _Beams(rows, config, device, own))
+    return [searched for searched, _ in tell(model, streams, config, guidance, samples_of=0)]
 
 
 def sample(
@@ -69,41 +69,53 @@ def sample(
     guidance: Guidance | None = None,
 ) -> list[list[Hypothesis]]:
     """The different sentences sampled for each region-sequence, the most probable first."""
-    if not config.samples:
-        return [[] for _ in range(len(streams))]
-    # On the CPU, whose generator gives the same numbers everywhere.
-    random = torch.Generator("cpu").manual_seed(config.seed)
-    device = streams.lengths.device
-    return _decode(
-        model, streams, guidance, lambda rows, own: _Samples(rows, config, device, own, random)
-    )
+    return [sampled for _, sampled in tell(model, streams, config, guidance, searches=False)]
 
 
 @torch.inference_mode()
-def _decode(
+def tell(
     model: CaptionModel,
     streams: Streams,
-    guidance: Guidance | None,
-    begin: Callable[[int, Guidance | None], _Growing],
-) -> list[list[Hypothesis]]:
-    found: list[list[Hypothesis]] = []
-    size = len(model.vocabulary)
+    config: DecodingConfig,
+    guidance: Guidance | None = None,
+    searches: bool = True,
+    samples_of: int | None = None,
+) -> list[tuple[list[Hypothesis], list[Hypothesis]]]:
+    """What is searched and what is sampled for each region-sequence, which is encoded once.
+
+    Only of the first `samples_of` anything is sampled, if that is given.
+    """
+    device = streams.lengths.device
+    found: list[tuple[list[Hypothesis], list[Hypothesis]]] = []
+    sampled_rows = (len(streams) if samples_of is None else samples_of) if config.samples else 0
+    # On the CPU, whose generator gives the same numbers everywhere.
+    random = torch.Generator("cpu").manual_seed(config.seed)
     for start in range(0, len(streams), ROWS):
         rows = slice(start, start + ROWS)
-        part = streams.select(rows)
-        growing = begin(len(part), guidance and guidance.select(rows))
-        state = model.encode(part, growing.config.max_length + 1)
-        words, origins = torch.full_like(growing.live, Vocabulary.BOS), growing.owners[growing.live]
-        while len(words):
-            # What is sampled begins alike: hypotheses that are the same so far go on as one.
-            codes = origins * size + words
-            beginnings, places = codes.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-            state = state.select(beginnings // size)
-            log_probabilities, state = model.step(state, beginnings % size)
-            words, origins = growing.extend(log_probabilities, places)
-            origins = places[origins]
-        found += growing.finish(len(part))
+        part, own = streams.select(rows), guidance and guidance.select(rows)
+        state = model.encode(part, config.max_length + 1)
+        count = max(0, min(len(part), sampled_rows - start))
+        searched: list[list[Hypothesis]] = [[] for _ in range(len(part))]
+        if searches:
+            searched = _grow(model, state, _Beams(len(part), config, device, own))
+        sampled = _grow(model, state, _Samples(count, config, device, own, random))
+        found += zip(searched, sampled + [[]] * (len(part) - count), strict=True)
     return found
+
+
+def _grow(model: CaptionModel, state: State, growing: _Growing) -> list[list[Hypothesis]]:
+    """Sentences of the first of the state's rows, as many as are growing."""
+    size = len(model.vocabulary)
+    words, origins = torch.full_like(growing.live, Vocabulary.BOS), growing.owners[growing.live]
+    while len(words):
+        # What is sampled begins alike: hypotheses that are the same so far go on as one.
+        codes = origins * size + words
+        beginnings, places = codes.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        state = state.select(beginnings // size)
+        log_probabilities, state = model.step(state, beginnings % size)
+        words, origins = growing.extend(log_probabilities, places)
+        origins = places[origins]
+    return growing.finish()
 
 
 class _Growing(ABC):
@@ -120,7 +132,7 @@ class _Growing(ABC):
         device: torch.device,
         guidance: Guidance | None,
     ) -> None:
-        self.config, self.guidance = config, guidance
+        self.rows, self.config, self.guidance = rows, config, guidance
         self.live = torch.arange(rows * each, device=device)
         self.owners = self.live // each
         self.words = self.live.new_empty(len(self.live), 0)
@@ -196,7 +208,7 @@ class _Growing(ABC):
         return torch.where(places < self.lengths[:, None], costs, 0).sum(1)
 
     @abstractmethod
-    def finish(self, rows: int) -> list[list[Hypothesis]]:
+    def finish(self) -> list[list[Hypothesis]]:
         """Of each row, the best first."""
 
 
@@ -238,9 +250,9 @@ class _Beams(_Growing):
         self.live = (~ended & self.totals.isfinite()).nonzero()[:, 0]
         return said[self.live], before[parents[self.live]]
 
-    def finish(self, rows: int) -> list[list[Hypothesis]]:
+    def finish(self) -> list[list[Hypothesis]]:
         found, width = self.list_hypotheses(), self.config.beam
-        beams = (found[row * width : (row + 1) * width] for row in range(rows))
+        beams = (found[row * width : (row + 1) * width] for row in range(self.rows))
         # A vocabulary of a few words may not have `width` sentences.
         return [[one for one in beam if one.log_probability > -torch.inf] for beam in beams]
 
@@ -280,8 +292,8 @@ class _Samples(_Growing):
         self.live = self.live[going_on]
         return drawn[going_on], going_on
 
-    def finish(self, rows: int) -> list[list[Hypothesis]]:
-        found: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(rows)]
+    def finish(self) -> list[list[Hypothesis]]:
+        found: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(self.rows)]
         for row, one in zip(self.owners.tolist(), self.list_hypotheses(), strict=True):
             known = found[row].get(one.ids)
             found[row][one.ids] = replace(one, samples=1 + (known.samples if known else 0))

@@ -129,7 +129,8 @@ class CaptionModel(nn.Module):
 
         Rows begin at whole lines of the CPU's cache: its products take two thirds of the time then.
         """
-        chosen, size = self.choice(hidden), len(self.bias)
+        chosen: Tensor = self.choice(hidden)
+        size = len(self.bias)
         logits = chosen.new_empty(len(chosen), -(-size // LINE) * LINE)
         logits[:, size:] = -torch.inf
         torch.addmm(self.bias, chosen, self.words.weight.t(), out=logits[:, :size])
