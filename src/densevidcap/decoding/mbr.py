@@ -109,9 +109,9 @@ def _count(phrases: Sequence[Sequence[str]]) -> tuple[Float64Array, list[str]]:
     place: dict[str, int] = {}
     columns = [place.setdefault(phrase, len(place)) for each in phrases for phrase in each]
     rows = np.repeat(np.arange(len(phrases)), [len(each) for each in phrases])
-    bags = np.zeros((len(phrases), len(place)))
-    np.add.at(bags, (rows, columns), 1)
-    return bags, list(place)
+    cells = rows * len(place) + np.array(columns, np.intp)
+    bags = np.bincount(cells, minlength=len(phrases) * len(place)).astype(np.float64)
+    return bags.reshape(len(phrases), len(place)), list(place)
 
 
 def _compare(bags: Float64Array, weights: Sequence[float]) -> Float64Array:

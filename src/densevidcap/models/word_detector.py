@@ -140,9 +140,9 @@ times as long a frame."""
 class FastEncoder:
     """A RegionEncoder for inference: channels last, small batches, and norms folded in a copy.
 
-    One that does the same in training is not copied: its weights are most of a model's memory. Its products
-    may be of 16-bit numbers: of what it observes then, no region turns by more than an angle whose
-    cosine is .99, and all by .999 on average.
+    One that does the same in training is not copied: its weights are most of a model's memory.
+    Its products may be of 16-bit numbers: of what it observes then, no region turns by more than
+    an angle whose cosine is .99, and all by .999 on average.
     """
 
     def __init__(self, encoder: RegionEncoder, engine: Engine = "float32") -> None:
