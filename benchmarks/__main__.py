@@ -6,12 +6,15 @@ import argparse
 import importlib
 
 BENCHMARKS = {
-    "startup": "how fast `--help` answers",
+    "startup": "how fast `--help` answers, and a first sentence comes; memory at most",
     "limits": "what this machine can multiply, and which share of it each stage of a clip reaches",
     "decode": "sampled frames against OpenCV, memory against length",
     "regions": "region-sequences against NumPy candidate by candidate, and how cost grows",
     "language": "sentences of ten region-sequences at once against one by one",
     "caption": "a clip's captions by stage beside ResNet-50 alone, memory of an hour's film",
+    "clips": "ten real clips beside ResNet-50 alone, with the frames that were looked at",
+    "growth": "time and memory of longer clips, and of more sentences",
+    "rivals": "a clip beside one caption by networks of the sizes of BLIP and GIT",
     "search": "one question to 10^5 sentences and 10^6 regions: time and memory",
     "set_memory": "memory over a thousand clips of a library, and its rate beside clip by clip",
     "studio": "fifty clips at once, kills, a flood of captions, and how fast it answers",

@@ -125,11 +125,16 @@ def load_model(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except SafetensorError as error:
         raise ModelError(f"{folder / WEIGHTS}: {error}") from None
     for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
+        if not _is_finite(tensor):
             raise ModelError(
                 f"{folder / WEIGHTS}: '{name}' holds values that are no numbers; train it again"
             )
     return {_TENSORS.get(name, name): tensor for name, tensor in tensors.items()}, card
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Whether all are numbers: what is none is the least or the largest, or spreads to both."""
+    return not tensor.numel() or all(end.isfinite() for end in tensor.aminmax())
 
 
 SECTIONS = ("eyes", "words", "captioner", "streams", "evaluator", "sizes")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from densevidcap.config import DecodingConfig
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.generate import sample, search
+from densevidcap.decoding.generate import draw, sample, search, tell
 from densevidcap.errors import ModelError
 from densevidcap.models.decoders import State
 
@@ -105,3 +105,42 @@ def test_what_begins_alike_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None
         ids = [{one.ids[:depth] for one in each if len(one.ids) >= depth} for each in found]
         assert count == sum(map(len, ids))
     assert rows[0] == 2
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 40), st.floats(0.1, 20))
+def test_draws_are_those_of_multinomial(seed: int, rows: int, words: int, spread: float) -> None:
+    """Also where a word cannot come, or nothing else can; and as many numbers are taken."""
+    noise = torch.randn(rows, words, generator=torch.Generator().manual_seed(seed))
+    noise[:, 1::3] = -torch.inf
+    chances = (spread * noise).softmax(-1)
+    ours, theirs = (torch.Generator().manual_seed(seed) for _ in range(2))
+    drawn = draw(chances, ours)
+    assert drawn.equal(torch.multinomial(chances, 1, generator=theirs)[:, 0])
+    assert ours.get_state().equal(theirs.get_state())
+
+
+def test_the_only_word_is_drawn_however_long_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = torch.full((1, 3), 1 - 2**-53, dtype=torch.float64)
+    monkeypatch.setattr(torch, "rand", lambda *_, **__: largest)
+    assert draw(torch.tensor([[0.0, 0.0, 1.0]]), torch.Generator()).tolist() == [2]
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(KINDS),
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+    st.data(),
+)
+def test_both_at_once_are_each_by_itself(
+    seed: int, kind: Kind, lengths: list[int], data: st.DataObject
+) -> None:
+    captioner, streams = make_captioner(kind, seed=seed), make_streams(lengths, seed=seed)
+    config = DecodingConfig(beam=3, samples=4, max_length=4, seed=seed)
+    count = data.draw(st.integers(0, len(lengths)))
+    told = tell(captioner, streams, config, samples_of=count)
+    searched = search(captioner, streams, config)
+    sampled = sample(captioner, streams.select(slice(count)), config) if count else []
+    ids = [[[one.ids for one in each] for each in both] for both in told]
+    expected = zip(searched, sampled + [[]] * (len(lengths) - count), strict=True)
+    assert ids == [[[one.ids for one in each] for each in both] for both in expected]

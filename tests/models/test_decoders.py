@@ -113,20 +113,24 @@ def test_frames_and_words_are_padding_for_each_other() -> None:
 def test_words_one_by_one_are_the_sentence(
     lengths: list[int], directions: int, steps: int, seed: int, data: st.DataObject
 ) -> None:
-    """Also where sequences have several sentences each, in any order."""
+    """Also where sequences have several sentences each, in any order, and share their words."""
     torch.manual_seed(seed)
     model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.5, directions).double().eval()
     state = model.encode(see(lengths, seed))
+    if data.draw(st.booleans()):
+        state["anchor"] = draw(seed + 2, len(lengths), EMBEDDING)
     numbers = st.lists(st.integers(0, len(lengths) - 1), min_size=1, max_size=6)
     rows = torch.tensor(data.draw(numbers))
-    words = draw(seed + 1, len(rows), steps, EMBEDDING)
-    expected, _ = model.decode(state.select(rows), words)
+    table = draw(seed + 1, 3, EMBEDDING)
+    said = torch.randint(3, (len(rows), steps), generator=torch.Generator().manual_seed(seed))
+    added = state["anchor"][rows].unsqueeze(1) if "anchor" in state else 0
+    expected, _ = model.decode(state.select(rows), table[said] + added)
     ahead = model.look_ahead(state, data.draw(st.integers(steps, 5))).select(rows)
     for step in range(steps):
-        hidden, ahead = model.decode(ahead, words[:, step : step + 1])
+        hidden, ahead = model.step(ahead, table, said[:, step])
         torch.testing.assert_close(hidden, expected[:, step : step + 1])
         order = torch.arange(len(rows)).flip(0)
-        ahead, words, expected = ahead.select(order), words[order], expected[order]
+        ahead, said, expected = ahead.select(order), said[order], expected[order]
 
 
 def test_units_are_dropped_in_training_only() -> None:

@@ -13,7 +13,7 @@ from tests.models.small_world import ENCODER, make_model
 from densevidcap.config import EyesConfig, WordsConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.errors import ModelError
-from densevidcap.model_folder import CARD, WEIGHTS, save_model
+from densevidcap.model_folder import CARD, WEIGHTS, load_model, save_model
 from densevidcap.models.backbones.dinov2 import LayerScale
 from densevidcap.models.losses import noisy_or
 from densevidcap.models.word_detector import (
@@ -55,6 +55,33 @@ def test_reading_is_the_forward_pass(model: LexicalFCN, frames: Frames) -> None:
     assert seen.grid == model.encoder.grid
     assert seen.features.shape == (5, 4, 1280)
     np.testing.assert_array_equal(seen.times, frames.times)
+
+
+@pytest.mark.parametrize(("backbone", "size"), [("dinov2-s14", 28), ("lite0", 64)])
+def test_eyes_in_training_are_as_fast_and_see_the_same(backbone: str, size: int) -> None:
+    """Whether they are copied, as those with norms, or not."""
+    torch.manual_seed(0)
+    encoder = RegionEncoder(EyesConfig(backbone=backbone, size=size, window=1, stride=1))
+    images = np.random.default_rng(0).integers(0, 256, (2, size, size, 3), dtype=np.uint8)
+    in_training, _ = FastEncoder(encoder.train()).observe(images)
+    expected, _ = FastEncoder(encoder.eval()).observe(images)
+    np.testing.assert_array_equal(in_training, expected)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize("place", [0, 700, 1022])
+def test_a_single_value_that_is_no_number_is_refused(
+    tmp_path: Path, kind: torch.dtype, value: float, place: int
+) -> None:
+    numbers = torch.randn(1023, generator=torch.Generator().manual_seed(place)).to(kind)
+    tensors = {"none": torch.zeros(0), "one": torch.ones(()), "flag": numbers > 0}
+    save_model(tmp_path, {**tensors, "numbers": numbers}, {})
+    assert load_model(tmp_path)[0]["numbers"].equal(numbers)
+    numbers[place] = value
+    save_model(tmp_path, {"numbers": numbers}, {})
+    with pytest.raises(ModelError, match="'numbers' holds values that are no numbers"):
+        load_model(tmp_path)
 
 
 def test_still_frames_are_looked_at_once(

@@ -6,7 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from tests.data.made_clips import write_folder, write_shard, write_video
 from tests.data.test_shots import write_scenes
 from tests.pipeline.small_model import TAGS, write_model
@@ -18,8 +22,9 @@ from densevidcap.data.shots import cut, sample_segment
 from densevidcap.errors import ClipError, ModelError
 from densevidcap.export import save
 from densevidcap.model_folder import BUNDLED, read_model_config, write_model_card
-from densevidcap.pipeline.captioner import STEPS, DenseCaptioner
+from densevidcap.pipeline.captioner import STEPS, DenseCaptioner, halve
 from densevidcap.pipeline.captions import choose_captions
+from densevidcap.types import FloatArray
 
 FEW = {"frames.most": 3, "regions.k": 4, "decoding.samples": 3}
 SHOTS = {"frames.most": 2, "frames.per_shot": "always", "decoding.samples": 2}
@@ -39,6 +44,14 @@ def test_the_same_clip_gets_the_same_captions(model: DenseCaptioner, tmp_path: P
     assert captions.duration == pytest.approx(2.0)
     assert captions.model == "tiny"
     assert len(captions) == 3
+
+
+@given(arrays(np.float32, st.integers(1, 70), elements=st.floats(-9, 9, width=32)))
+def test_half_of_the_bits_are_those_of_numpy(numbers: FloatArray) -> None:
+    """Whether or not the number is just between two that 16 bits have."""
+    between = (numbers.astype(np.float16).astype(np.float32) + np.float32(2**-12)).reshape(-1, 1)
+    for each in (numbers, between):
+        np.testing.assert_array_equal(halve(each), each.astype(np.float16))
 
 
 def test_fitting_changes_boxes_and_nothing_else(model: DenseCaptioner, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ and sentences are read as one tree of beginnings, word by word: each beginning o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,6 +21,7 @@ from torch import Tensor
 from densevidcap.config import DecodingConfig
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.captioner import CaptionModel
+from densevidcap.models.decoders import State
 from densevidcap.models.device import widest_float
 from densevidcap.models.fusion import Streams
 from densevidcap.types import Hypothesis
@@ -58,8 +59,7 @@ def search(
 
     The model should be in evaluation mode.
     """
-    device = streams.lengths.device
-    return _decode(model, streams, guidance, lambda rows, own: _Beams(rows, config, device, own))
+    return [searched for searched, _ in tell(model, streams, config, guidance, samples_of=0)]
 
 
 def sample(
@@ -69,41 +69,53 @@ def sample(
     guidance: Guidance | None = None,
 ) -> list[list[Hypothesis]]:
     """The different sentences sampled for each region-sequence, the most probable first."""
-    if not config.samples:
-        return [[] for _ in range(len(streams))]
-    # On the CPU, whose generator gives the same numbers everywhere.
-    random = torch.Generator("cpu").manual_seed(config.seed)
-    device = streams.lengths.device
-    return _decode(
-        model, streams, guidance, lambda rows, own: _Samples(rows, config, device, own, random)
-    )
+    return [sampled for _, sampled in tell(model, streams, config, guidance, searches=False)]
 
 
 @torch.inference_mode()
-def _decode(
+def tell(
     model: CaptionModel,
     streams: Streams,
-    guidance: Guidance | None,
-    begin: Callable[[int, Guidance | None], _Growing],
-) -> list[list[Hypothesis]]:
-    found: list[list[Hypothesis]] = []
-    size = len(model.vocabulary)
+    config: DecodingConfig,
+    guidance: Guidance | None = None,
+    searches: bool = True,
+    samples_of: int | None = None,
+) -> list[tuple[list[Hypothesis], list[Hypothesis]]]:
+    """What is searched and what is sampled for each region-sequence, which is encoded once.
+
+    Only of the first `samples_of` anything is sampled, if that is given.
+    """
+    device = streams.lengths.device
+    found: list[tuple[list[Hypothesis], list[Hypothesis]]] = []
+    sampled_rows = (len(streams) if samples_of is None else samples_of) if config.samples else 0
+    # On the CPU, whose generator gives the same numbers everywhere.
+    random = torch.Generator("cpu").manual_seed(config.seed)
     for start in range(0, len(streams), ROWS):
         rows = slice(start, start + ROWS)
-        part = streams.select(rows)
-        growing = begin(len(part), guidance and guidance.select(rows))
-        state = model.encode(part, growing.config.max_length + 1)
-        words, origins = torch.full_like(growing.live, Vocabulary.BOS), growing.owners[growing.live]
-        while len(words):
-            # What is sampled begins alike: hypotheses that are the same so far go on as one.
-            codes = origins * size + words
-            beginnings, places = codes.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-            state = state.select(beginnings // size)
-            log_probabilities, state = model.step(state, beginnings % size)
-            words, origins = growing.extend(log_probabilities[places])
-            origins = places[origins]
-        found += growing.finish(len(part))
+        part, own = streams.select(rows), guidance and guidance.select(rows)
+        state = model.encode(part, config.max_length + 1)
+        count = max(0, min(len(part), sampled_rows - start))
+        searched: list[list[Hypothesis]] = [[] for _ in range(len(part))]
+        if searches:
+            searched = _grow(model, state, _Beams(len(part), config, device, own))
+        sampled = _grow(model, state, _Samples(count, config, device, own, random))
+        found += zip(searched, sampled + [[]] * (len(part) - count), strict=True)
     return found
+
+
+def _grow(model: CaptionModel, state: State, growing: _Growing) -> list[list[Hypothesis]]:
+    """Sentences of the first of the state's rows, as many as are growing."""
+    size = len(model.vocabulary)
+    words, origins = torch.full_like(growing.live, Vocabulary.BOS), growing.owners[growing.live]
+    while len(words):
+        # What is sampled begins alike: hypotheses that are the same so far go on as one.
+        codes = origins * size + words
+        beginnings, places = codes.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        state = state.select(beginnings // size)
+        log_probabilities, state = model.step(state, beginnings % size)
+        words, origins = growing.extend(log_probabilities, places)
+        origins = places[origins]
+    return growing.finish()
 
 
 class _Growing(ABC):
@@ -120,7 +132,7 @@ class _Growing(ABC):
         device: torch.device,
         guidance: Guidance | None,
     ) -> None:
-        self.config, self.guidance = config, guidance
+        self.rows, self.config, self.guidance = rows, config, guidance
         self.live = torch.arange(rows * each, device=device)
         self.owners = self.live // each
         self.words = self.live.new_empty(len(self.live), 0)
@@ -128,34 +140,37 @@ class _Growing(ABC):
         self.totals = torch.zeros_like(self.live, dtype=widest_float(device))
 
     @abstractmethod
-    def extend(self, log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
-        """Add a word, given the log-probabilities (M, V) of the next after each live hypothesis.
+    def extend(self, log_probabilities: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        """Add a word, given the log-probabilities (U, V) of the next after U different beginnings.
 
-        Returns the last words of those that are live now, and which of those that were live before
-        each of them continues.
+        `places` (M,) tell the beginning of each live hypothesis. Returns the last words of those
+        that are live now, and which of those that were live before each of them continues.
         """
 
-    def guide(self, log_probabilities: Tensor) -> Tensor:
-        """The log-probabilities (M, V) with what guidance adds, and without what may not come."""
+    def guide(self, log_probabilities: Tensor, hypotheses: Tensor) -> Tensor:
+        """The log-probabilities (N, V) with what guidance adds, and without what may not come.
+
+        They are of the words after these hypotheses (N,).
+        """
         if self.guidance is None:
-            self.forbid(log_probabilities)
+            self.forbid(log_probabilities, hypotheses)
             return log_probabilities
-        rows = self.owners[self.live]
+        rows = self.owners[hypotheses]
         guided = log_probabilities + self.guidance.costs[rows]
         if self.guidance.wanted is not None:
             wanted = self.guidance.wanted[rows]
-            is_due = ~wanted.gather(1, self.words[self.live]).any(1, keepdim=True)
+            is_due = ~wanted.gather(1, self.words[hypotheses]).any(1, keepdim=True)
             guided = torch.where(is_due & wanted, guided + URGENCY, guided)
             guided[is_due[:, 0], Vocabulary.EOS] = -torch.inf
-        self.forbid(guided)
+        self.forbid(guided, hypotheses)
         return guided
 
-    def forbid(self, log_probabilities: Tensor) -> None:
+    def forbid(self, log_probabilities: Tensor, hypotheses: Tensor) -> None:
         """Rule out what may not come next: special tokens, an end too early or late, repetitions.
 
         Log-probabilities of what is left stay as they are.
         """
-        words = self.words[self.live]
+        words = self.words[hypotheses]
         if words.shape[1] == self.config.max_length:
             log_probabilities[:, : Vocabulary.EOS] = -torch.inf
             log_probabilities[:, Vocabulary.EOS + 1 :] = -torch.inf
@@ -193,7 +208,7 @@ class _Growing(ABC):
         return torch.where(places < self.lengths[:, None], costs, 0).sum(1)
 
     @abstractmethod
-    def finish(self, rows: int) -> list[list[Hypothesis]]:
+    def finish(self) -> list[list[Hypothesis]]:
         """Of each row, the best first."""
 
 
@@ -208,9 +223,9 @@ class _Beams(_Growing):
         self.totals.fill_(-torch.inf)
         self.totals[self.live] = 0
 
-    def extend(self, log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
+    def extend(self, log_probabilities: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
         width, beams = self.config.beam, len(self.totals)
-        log_probabilities = self.guide(log_probabilities)
+        log_probabilities = self.guide(log_probabilities[places], self.live)
         # No row can keep more than `width` words after one and the same beginning.
         best = log_probabilities.topk(min(width, log_probabilities.shape[1]))
         totals = self.totals.new_full((beams, best.values.shape[1]), -torch.inf)
@@ -235,9 +250,9 @@ class _Beams(_Growing):
         self.live = (~ended & self.totals.isfinite()).nonzero()[:, 0]
         return said[self.live], before[parents[self.live]]
 
-    def finish(self, rows: int) -> list[list[Hypothesis]]:
+    def finish(self) -> list[list[Hypothesis]]:
         found, width = self.list_hypotheses(), self.config.beam
-        beams = (found[row * width : (row + 1) * width] for row in range(rows))
+        beams = (found[row * width : (row + 1) * width] for row in range(self.rows))
         # A vocabulary of a few words may not have `width` sentences.
         return [[one for one in beam if one.log_probability > -torch.inf] for beam in beams]
 
@@ -258,15 +273,17 @@ class _Samples(_Growing):
         super().__init__(rows, config.samples, config, device, unasked)
         self.random = random
 
-    def extend(self, log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
-        log_probabilities = self.guide(log_probabilities)
+    def extend(self, log_probabilities: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        # Those that are the same so far are guided as one: any of them stands for all.
+        first = self.live.new_empty(len(log_probabilities))
+        first[places] = self.live
+        log_probabilities = self.guide(log_probabilities, first)
         if self.words.shape[1] == self.config.max_length:
             drawn = torch.full_like(self.live, Vocabulary.EOS)
         else:
-            chances = (log_probabilities / self.config.temperature).softmax(-1)
-            drawn = torch.multinomial(chances.cpu(), 1, generator=self.random)[:, 0]
-            drawn = drawn.to(self.live.device)
-        self.totals[self.live] += log_probabilities.gather(1, drawn[:, None])[:, 0]
+            chances = (log_probabilities / self.config.temperature).softmax(-1).cpu()
+            drawn = draw(chances[places.cpu()], self.random).to(self.live.device)
+        self.totals[self.live] += log_probabilities[places, drawn]
         said = torch.full_like(self.owners, Vocabulary.PAD)
         said[self.live] = drawn
         self.words = torch.cat([self.words, said[:, None]], dim=1)
@@ -275,12 +292,25 @@ class _Samples(_Growing):
         self.live = self.live[going_on]
         return drawn[going_on], going_on
 
-    def finish(self, rows: int) -> list[list[Hypothesis]]:
-        found: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(rows)]
+    def finish(self) -> list[list[Hypothesis]]:
+        found: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(self.rows)]
         for row, one in zip(self.owners.tolist(), self.list_hypotheses(), strict=True):
             known = found[row].get(one.ids)
             found[row][one.ids] = replace(one, samples=1 + (known.samples if known else 0))
         return [sorted(each.values(), key=lambda one: -one.score) for each in found]
+
+
+def draw(chances: Tensor, random: torch.Generator) -> Tensor:
+    """(M,): a word for each row, by the chances (M, V) of all; both on the CPU.
+
+    Each word waits for a time that is the shorter on average the higher its chance, and the first
+    to come is drawn. It is what `torch.multinomial` draws from the same numbers in three times
+    the time: it takes the logarithm of one number after the other.
+    """
+    numbers = torch.rand(chances.shape, dtype=torch.float64, generator=random)
+    # Just below 1, where 32 bits would round up to what has no logarithm.
+    waits = numbers.float().clamp_(max=1 - 2**-24).neg_().log1p_().neg_()
+    return torch.from_numpy((chances.float() / waits).numpy().argmax(1))
 
 
 def find_repeats(words: Tensor, n: int) -> tuple[Tensor, Tensor]:
@@ -304,25 +334,27 @@ def compare(model: CaptionModel, streams: Streams, sentences: Sequence[Sequence[
     steps = max((len(ids) for ids in endings), default=1)
     state, said = model.encode(streams, steps), torch.full((K,), Vocabulary.BOS, device=device)
     # Sentences by their common beginning, whose K rows lie together in the state.
-    groups = [list(range(len(endings)))]
+    groups, sums = [list(range(len(endings)))], totals.new_zeros(1, K)
     depth = 0
     while groups:
         log_probabilities, state = model.step(state, said)
-        following: list[list[int]] = []
-        parents: list[int] = []
-        words: list[int] = []
-        for parent, group in enumerate(groups):
-            own = log_probabilities[parent * K : (parent + 1) * K]
-            for word, going_on in _split(group, endings, depth).items():
-                totals[going_on] += own[:, word]
-                if word != Vocabulary.EOS:
-                    following.append(going_on)
-                    parents.append(parent)
-                    words.append(word)
-        rows = torch.tensor(parents, dtype=torch.long, device=device)[:, None] * K
-        state = state.select((rows + torch.arange(K, device=device)).flatten())
-        said = torch.tensor(words, dtype=torch.long, device=device).repeat_interleave(K)
-        groups, depth = following, depth + 1
+        longer = [
+            (parent, word, going_on)
+            for parent, group in enumerate(groups)
+            for word, going_on in _split(group, endings, depth).items()
+        ]
+        parents = torch.tensor([parent for parent, *_ in longer], dtype=torch.long, device=device)
+        words = torch.tensor([word for _, word, _ in longer], dtype=torch.long, device=device)
+        rows = parents[:, None] * K + torch.arange(K, device=device)
+        sums = sums[parents] + log_probabilities[rows, words[:, None]]
+        for number, (_, word, group) in enumerate(longer):
+            if word == Vocabulary.EOS:
+                totals[group] = sums[number]
+        is_going_on = words != Vocabulary.EOS
+        sums, state = sums[is_going_on], state.select(rows[is_going_on].flatten())
+        said = words[is_going_on].repeat_interleave(K)
+        groups = [group for _, word, group in longer if word != Vocabulary.EOS]
+        depth += 1
     return totals
 
 

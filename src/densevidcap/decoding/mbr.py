@@ -10,8 +10,7 @@ little how many of its own the other has.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,44 +33,43 @@ TINY = np.finfo(np.float64).tiny
 def mbr_scores(sentences: Sequence[str], counts: Sequence[int], phrases: Phrases) -> Float64Array:
     """(S,): each sentence's mean similarity to all, each as often as it counts; from 0 to 1."""
     words = [tokenise(sentence) for sentence in sentences]
-    cosines = np.zeros((len(words), len(words)))
-    for size in range(1, LONGEST + 1):
-        cosines += _compare(*_count(words, size, phrases.rarity)) / LONGEST
+    sizes = range(1, LONGEST + 1)
+    counted = [_count([list_phrases(each, size) for each in words]) for size in sizes]
+    cosines = np.mean([_compare(b, [*map(phrases.rarity, said)]) for b, said in counted], axis=0)
     lengths = np.array([len(each) for each in words])
     cosines *= np.exp(-((lengths[:, None] - lengths) ** 2) / (2 * SIGMA**2))
-    overlaps = _overlap(*_count(words, 1, lambda word: 1.0 if is_content_word(word) else LITTLE))
+    bags, said = counted[0]
+    overlaps = _overlap(bags, [1.0 if is_content_word(word) else LITTLE for word in said])
     similarity = (1 - OVERLAP) * cosines + OVERLAP * overlaps
     weights = np.asarray(counts, np.float64)
     return np.asarray(similarity @ weights / weights.sum())
 
 
-def _count(
-    words: Sequence[Sequence[str]], size: int, weigh: Callable[[str], float]
-) -> tuple[Float64Array, Float64Array]:
-    """(S, P): how often a sentence has each of the P phrases of that size; (P,): their weights."""
-    counts = [Counter(list_phrases(each, size)) for each in words]
-    place = {p: column for column, p in enumerate(dict.fromkeys(p for c in counts for p in c))}
-    bags = np.zeros((len(words), len(place)))
-    for row, of_sentence in enumerate(counts):
-        for phrase, count in of_sentence.items():
-            bags[row, place[phrase]] = count
-    return bags, np.array([weigh(phrase) for phrase in place])
+def _count(phrases: Sequence[Sequence[str]]) -> tuple[Float64Array, list[str]]:
+    """(S, P): how often a sentence has each of P phrases; these, in the order of their coming."""
+    place: dict[str, int] = {}
+    columns = [place.setdefault(phrase, len(place)) for each in phrases for phrase in each]
+    rows = np.repeat(np.arange(len(phrases)), [len(each) for each in phrases])
+    cells = rows * len(place) + np.array(columns, np.intp)
+    bags = np.bincount(cells, minlength=len(phrases) * len(place)).astype(np.float64)
+    return bags.reshape(len(phrases), len(place)), list(place)
 
 
-def _compare(bags: Float64Array, weights: Float64Array) -> Float64Array:
+def _compare(bags: Float64Array, weights: Sequence[float]) -> Float64Array:
     """(S, S): cosines, in which saying something twice makes a sentence longer but no more alike.
 
     0 for a bag without anything.
     """
-    lengths = np.linalg.norm(bags * weights, axis=1, keepdims=True)
-    units = np.minimum(bags, 1) * weights / np.maximum(lengths, TINY)
+    weighed = np.asarray(weights, np.float64)
+    lengths = np.linalg.norm(bags * weighed, axis=1, keepdims=True)
+    units = np.minimum(bags, 1) * weighed / np.maximum(lengths, TINY)
     return np.asarray(units @ units.T)
 
 
-def _overlap(bags: Float64Array, weights: Float64Array) -> Float64Array:
+def _overlap(bags: Float64Array, weights: Sequence[float]) -> Float64Array:
     """(S, S): of each sentence with each other one as its reference."""
     has = np.minimum(bags, 1)
-    sizes = has @ weights
-    shared = (has * weights) @ has.T
+    weighed = has * np.asarray(weights, np.float64)
+    sizes, shared = weighed.sum(axis=1), weighed @ has.T
     # shared / (RECALL * size of the other + (1 - RECALL) * own size): the weighed harmonic mean.
     return np.asarray(shared / np.maximum(RECALL * sizes + (1 - RECALL) * sizes[:, None], TINY))

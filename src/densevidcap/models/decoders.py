@@ -42,14 +42,17 @@ class Recurrence(nn.LSTM):
         weight, _, *biases = self.all_weights[0]
         return F.linear(x, weight[:, : x.shape[-1]], biases[0] + biases[1])
 
-    def go_on_from(self, gates: Tensor, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    def end_gates(self, x: Tensor) -> Tensor:
+        """What the last features (…, < D) of inputs add to gates (…, 4 H)."""
+        return F.linear(x, self.all_weights[0][0][:, -x.shape[-1] :])
+
+    def go_on_from(self, gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """The output (N, 1, H) of one more step, and the memory after it.
 
-        `gates` (N, 4 H) have all inputs but the last features (N, < D) already.
+        `gates` (N, 4 H) have all inputs already.
         """
-        of_input, of_hidden, *_ = self.all_weights[0]
         hidden, cell = memory.unbind(1)
-        gates = gates.addmm(x, of_input[:, -x.shape[-1] :].t()).addmm(hidden, of_hidden.t())
+        gates = gates.addmm(hidden, self.all_weights[0][1].t())
         let_in, keep, new, let_out = gates.chunk(4, 1)
         cell = keep.sigmoid() * cell + let_in.sigmoid() * new.tanh()
         hidden = let_out.sigmoid() * cell.tanh()
@@ -80,7 +83,10 @@ class Recurrence(nn.LSTM):
 
 
 class State(dict[str, Tensor]):
-    """What a model remembers between two words: tensors whose first axis is the rows N."""
+    """What a model remembers between two words: tensors whose first axis is the rows N.
+
+    "anchor" (N, E), if there is one, is added to every word.
+    """
 
     ahead: Tensor | None = None
     """(K, S, …): what the next S steps of each of the K sequences need whatever is said. Rows of
@@ -116,6 +122,13 @@ class Decoder(nn.Module, ABC):
         What they do not change is computed here, once for all that may be said.
         """
         return state
+
+    def step(self, state: State, words: Tensor, places: Tensor) -> tuple[Tensor, State]:
+        """Hidden vectors (N, 1, H) after one more word, and the state; after `look_ahead`.
+
+        Embedded words (U, E) are those that differ; places (N,) tell which of them each row says.
+        """
+        return self.decode(state, words[places].unsqueeze(1))
 
 
 class S2VT(Decoder):
@@ -163,8 +176,6 @@ class S2VT(Decoder):
         return state
 
     def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
-        if state.ahead is not None:
-            return self._step(state, state.ahead, words)
         codes, after = self._go_on_blindly(state, words.shape[1])
         inputs = torch.cat([codes, words], dim=-1)
         hidden, after["upper"] = self.upper.go_on(inputs, state["upper"])
@@ -176,7 +187,16 @@ class S2VT(Decoder):
         owner = torch.arange(len(codes), device=codes.device)
         ready = State(upper=state["upper"], owner=owner, step=torch.zeros_like(owner))
         ready.ahead = self.upper.begin_gates(codes)
+        if "anchor" in state:
+            ready.ahead = ready.ahead + self.upper.end_gates(state["anchor"]).unsqueeze(1)
         return ready
+
+    def step(self, state: State, words: Tensor, places: Tensor) -> tuple[Tensor, State]:
+        assert state.ahead is not None
+        # Many rows say the same word: it is multiplied once.
+        gates = state.ahead[state["owner"], state["step"]] + self.upper.end_gates(words)[places]
+        hidden, memory = self.upper.go_on_from(gates, state["upper"])
+        return hidden, state.keep({**state, "upper": memory, "step": state["step"] + 1})
 
     def _go_on_blindly(self, state: State, steps: int) -> tuple[Tensor, State]:
         """Codes (N, L, H) of the lower LSTMs, which see no frames any more."""
@@ -187,11 +207,6 @@ class S2VT(Decoder):
             code, after[name] = lstm.step_zero_input(steps, state[name])
             codes.append(code)
         return self.dropout(torch.cat(codes, dim=-1)), after
-
-    def _step(self, state: State, ahead: Tensor, words: Tensor) -> tuple[Tensor, State]:
-        gates = ahead[state["owner"], state["step"]]
-        hidden, memory = self.upper.go_on_from(gates, words[:, 0], state["upper"])
-        return hidden, state.keep({**state, "upper": memory, "step": state["step"] + 1})
 
 
 def reverse(frames: Tensor, lengths: Tensor) -> Tensor:

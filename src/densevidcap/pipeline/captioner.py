@@ -26,7 +26,7 @@ from densevidcap.models.shown_words import score_clip
 from densevidcap.models.streams import StreamSizes, extract_streams, find_stream
 from densevidcap.models.views import ClipView, view_clip
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.pipeline.analysis import Analysis, CloseUp, Segment
+from densevidcap.pipeline.analysis import Analysis, CloseUp, HalfArray, Segment
 from densevidcap.pipeline.captions import Narration
 from densevidcap.pipeline.confidence import Trust
 from densevidcap.pipeline.generator import CaptionGenerator, cost_words
@@ -330,9 +330,7 @@ class DenseCaptioner:
             times=seen.times,
             source_frames=seen.source_frames,
             words=tuple(lexicon.words[index] for index in kept),
-            probabilities=self.trust.region.apply(seen.probabilities[:, :, kept]).astype(
-                np.float16
-            ),
+            probabilities=halve(self.trust.region.apply(seen.probabilities[:, :, kept])),
             paths=view.paths,
             candidates=candidates,
             close_up=self._look_closely(seen, said, config.boxes),
@@ -346,8 +344,7 @@ class DenseCaptioner:
             return None
         maps = self.words.map_words(seen, words, config.window)
         patches = reduce_patches(seen.patches)
-        half = maps.probabilities.astype(np.float16), patches.astype(np.float16)
-        return CloseUp(maps.grid, maps.words, *half)
+        return CloseUp(maps.grid, maps.words, halve(maps.probabilities), halve(patches))
 
     def find_candidates(
         self,
@@ -421,6 +418,11 @@ class DenseCaptioner:
                     f"no setting '{name}' of a trained model; those of {', '.join(FREE)} can be set"
                 )
         return self.config.override(settings)
+
+
+def halve(numbers: FloatArray) -> HalfArray:
+    """The same numbers, rounded to 16 bits as NumPy does, which takes one after the other."""
+    return np.asarray(torch.from_numpy(numbers).half().numpy())
 
 
 def _count_inputs(generator: CaptionGenerator, evaluator: Evaluator | None) -> int:

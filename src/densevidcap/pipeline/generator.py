@@ -16,7 +16,7 @@ from densevidcap.data.lexicon import CONTENT, Lexicon, is_content_word
 from densevidcap.data.lsa import LatentSpace
 from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
-from densevidcap.decoding.generate import Guidance, compare, sample, search
+from densevidcap.decoding.generate import Guidance, compare, search, tell
 from densevidcap.decoding.mbr import mbr_scores
 from densevidcap.model_folder import CATEGORY, MEANING, PHRASES
 from densevidcap.models.captioner import CaptionModel
@@ -92,11 +92,13 @@ class CaptionGenerator:
         decoding, most = config.decoding, config.captioner.most_frames
         found: dict[tuple[int, tuple[int, ...]], Hypothesis] = {}
         supposals = [] if is_alone else self.categorise(view, decoding.categories)
-        for supposed, log_category in supposals:
-            self._gather(found, look(supposed, sequences, most), decoding, costs, log_category)
+        asked = [(look(supposed, sequences, most), category) for supposed, category in supposals]
         if is_alone or (is_alone is None and config.streams.region_voice):
-            alone = look(view, sequences, most, is_alone=True)
-            self._gather(found, alone, replace(decoding, samples=0), costs)
+            # At once with the clip's voice: large products cost less than twice as many small ones.
+            rows, category = asked.pop() if asked else ([], 0.0)
+            asked.append(([*rows, *look(view, sequences, most, is_alone=True)], category))
+        for rows, category in asked:
+            self._gather(found, rows, decoding, costs, category)
         return sorted(found.values(), key=lambda each: (each.sequence, -each.score))
 
     def _gather(
@@ -105,16 +107,16 @@ class CaptionGenerator:
         rows: Sequence[Row],
         decoding: DecodingConfig,
         costs: FloatArray | None,
-        log_category: float = 0.0,
+        log_category: float,
     ) -> None:
-        """Add what the rows say to what was found."""
+        """Add what the rows say to what was found; of those alone, which come last, no samples."""
         streams, guidance = self._stream(rows), self._guide(len(rows), costs)
-        searched = search(self.captioner, streams, decoding, guidance)
-        sampled = sample(self.captioner, streams, decoding, guidance)
-        for row, *both in zip(rows, searched, sampled, strict=True):
+        samples_of = sum(not row.is_alone for row in rows)
+        told = tell(self.captioner, streams, decoding, guidance, samples_of=samples_of)
+        for row, both in zip(rows, told, strict=True):
             for one in (each for kind in both for each in kind):
                 length = (len(one.ids) + 1) ** decoding.length_penalty
-                score = one.score + log_category / length
+                score = one.score + (0.0 if row.is_alone else log_category / length)
                 known = found.get((row.sequence, one.ids))
                 found[row.sequence, one.ids] = replace(
                     one,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -61,6 +62,7 @@ def find_traits(
         counts.update(dict.fromkeys(list_content_words(sentence), count))
     strongest = shown.sequences.max(axis=0, initial=0)
 
+    @cache
     def weigh(word: str) -> tuple[float, float, float, float]:
         place = shown.find(word)
         seen = (NEVER_SEEN,) * 2 if place is None else (shown.clip[place], strongest[place])
