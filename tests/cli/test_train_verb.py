@@ -86,6 +86,38 @@ def test_all_stages_and_what_is_said_of_them(trained: Path) -> None:
     assert set(card["figures"]) == {"METEOR", "Bleu_4", "ROUGE_L", "D_div"}
 
 
+@pytest.mark.usefixtures("no_scores")
+def test_how_sure_to_be_is_learned_again_from_the_stages_alone(
+    trained: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    for stage in STAGES:
+        shutil.copytree(trained / "model" / stage, model / stage)
+    manifest = trained / "model" / "training" / "manifest.jsonl"
+
+    def rank(*more: str) -> Result:
+        options = ["--data", str(manifest), "--model", str(model), *more]
+        return CliRunner().invoke(root, ["fit", "ranking", *options])
+
+    result = rank("--config", str(trained / "tiny.toml"))
+    assert result.exit_code == 0, result.output
+    assert "of 1 held-out clips" in result.stdout
+    ranking = (trained / "model" / "ranking.json").read_bytes()
+    assert (model / "ranking.json").read_bytes() == ranking
+    for folder in (trained / "model", model):
+        assert densevidcap.load(folder).config == ModelConfig.read(trained / "tiny.toml")
+
+    other = json.dumps(json.loads(ranking) | {"offset": 7.0})
+    (model / "ranking.json").write_text(other)
+    assert isinstance(rank().exception, OutputError)
+    assert (model / "ranking.json").read_text() == other
+    assert rank("--overwrite").exit_code == 0
+    assert (model / "ranking.json").read_bytes() == ranking
+    shutil.rmtree(model / "sentences")
+    assert isinstance(rank("--overwrite").exception, ModelError)
+    assert (model / "ranking.json").read_bytes() == ranking
+
+
 def test_the_model_captions_a_clip(trained: Path) -> None:
     clip = next(trained.glob("*.mp4"))
     assert densevidcap.load(trained / "model").caption(clip, k=2).captions[0].text

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST, keeping
+from densevidcap.cli.clips import FAIL_FAST, OVERWRITE, keeping
 from densevidcap.cli.printing import echo
 from densevidcap.cli.training_view import GOING_ON, open_terminal
-from densevidcap.outputs import Inputs, refuse_input
+from densevidcap.outputs import Inputs, check_outputs, refuse_input
 
 if TYPE_CHECKING:
     from densevidcap.train.stage import CorpusStage
@@ -136,6 +136,46 @@ def evaluator(
     model, folder = find_model(words_model, "words"), cache or out / "cache"
     how: dict[str, Any] = {"weaker": weaker, "half": half, "fail_fast": fail_fast}
     _run([choose_stage(out, ModelConfig.read(config), data, model, folder, **how)])
+
+
+@command.command()
+@click.option("--data", type=_PATH, required=True, help="The manifest: .jsonl or .jsonl.gz.")
+@click.option(
+    "--model", "folder", type=_PATH, required=True, help="The folder that holds all stages."
+)
+@click.option(
+    "--config",
+    metavar="NAME|FILE",
+    help="What the whole model is to do.  [default: as its sentences were trained]",
+)
+@OVERWRITE
+def ranking(data: Path, folder: Path, config: str | None, overwrite: bool) -> None:
+    """How sure to be of words and sentences, from clips that are held out of training.
+
+    Writes ranking.json and the card of the whole model, with its figures on these clips.
+    """
+    from densevidcap.config import ModelConfig
+    from densevidcap.model_folder import (
+        CARD,
+        WEIGHTS,
+        read_card,
+        read_model_config,
+        write_model_card,
+    )
+    from densevidcap.pipeline.captioner import RANKING
+    from densevidcap.train.model import MetricsStage, read_corpus
+
+    stages = [folder / name for name in ("words", "sentences")]
+    for each in stages:
+        read_card(each)
+    check_outputs([folder / RANKING, folder / CARD], Inputs(files=[data]), overwrite)
+    corpus = read_corpus(data)
+    read = ModelConfig.read(config) if config else read_model_config(stages[-1])
+    write_model_card(folder, read)
+    stage = MetricsStage(corpus, folder, {each.name: each / WEIGHTS for each in stages}, {})
+    with open_terminal() as terminal:
+        result = stage.run(terminal)
+    echo(f"{folder}: {result}")
 
 
 def _run(stages: Sequence[CorpusStage]) -> None:
