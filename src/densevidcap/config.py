@@ -375,16 +375,15 @@ class DecodingConfig:
     """Things, of those that the clip shows, for each of which a sentence is searched that names it,
     in the sequence that shows it best."""
     evaluator: float = 0.0
-    """The evaluator's share of a sentence's quality; the rest is how well it agrees with all that
-    was sampled."""
+    """A sentence's quality is how well it agrees with all that was sampled, and so many times the
+    evaluator's score, which is much smaller."""
     seed: int = 0
     """Of the samples: the same clip gets the same captions."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "beam", "max_length", "candidates")
         _at_least(self, 0, "samples", "length_penalty", "no_repeat_ngram", "categories", "seed")
-        _at_least(self, 0, "doubt", "mentions")
-        _share(self, "evaluator")
+        _at_least(self, 0, "doubt", "mentions", "evaluator")
         _above_zero(self, "temperature")
 
 

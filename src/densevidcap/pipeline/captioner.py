@@ -368,8 +368,7 @@ class DenseCaptioner:
         begin("ranking")
         agreement = generator.rate(found).astype(np.float32)
         fit = self._evaluate(view, found)
-        share = config.decoding.evaluator
-        quality = (1 - share) * agreement + share * fit
+        quality = agreement + np.float32(config.decoding.evaluator) * fit
         best = generator.find_best(found, quality, config.decoding.candidates)
         kept = [found[index] for index in best]
         sentences = tuple(generator.say(one.ids) for one in kept)
