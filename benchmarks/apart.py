@@ -20,24 +20,35 @@ class Cost(NamedTuple):
     said: str
 
 
+LAUNCH = """
+import os, subprocess, sys
+process = subprocess.Popen([sys.executable, *sys.argv[1:]], stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+"""A small process in between: a new one's peak begins with the memory of the one it came from."""
+
+
 def run_apart(*arguments: str) -> Cost:
     """Of Python with these arguments, on one thread."""
     start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
+    with subprocess.Popen(
+        [sys.executable, "-S", "-c", LAUNCH, *arguments],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    first = time.perf_counter() - start
-    said = (line + process.stdout.read()).decode()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        line = process.stdout.readline()
+        first = time.perf_counter() - start
+        said, usage = line + process.stdout.read(), process.stderr.read()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, process.args)
-    return Cost(first, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, said)
+    seconds, kilobytes = map(float, usage.split())
+    return Cost(first, seconds, kilobytes / 1024, said)
 
 
 def take_turns(commands: dict[str, Sequence[str]], rounds: int) -> dict[str, Cost]:
