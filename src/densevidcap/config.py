@@ -375,15 +375,16 @@ class DecodingConfig:
     """Things, of those that the clip shows, for each of which a sentence is searched that names it,
     in the sequence that shows it best."""
     evaluator: float = 0.0
-    """A sentence's quality is how well it agrees with all that was sampled, and so many times the
-    evaluator's score, which is much smaller."""
+    """The evaluator's share of a sentence's quality; the rest is how well it agrees with all that
+    was sampled."""
     seed: int = 0
     """Of the samples: the same clip gets the same captions."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "beam", "max_length", "candidates")
         _at_least(self, 0, "samples", "length_penalty", "no_repeat_ngram", "categories", "seed")
-        _at_least(self, 0, "doubt", "mentions", "evaluator")
+        _at_least(self, 0, "doubt", "mentions")
+        _share(self, "evaluator")
         _above_zero(self, "temperature")
 
 
@@ -406,7 +407,7 @@ class SelectionConfig:
     a sentence is to be sure and to tell something, and the surest tell nothing."""
     telling: int = 1
     """Content words beyond two that a sentence has at least, if any has that."""
-    coverage: float = 0.8
+    coverage: float = 1.6
     """What naming a thing brings that the clip shows and no sentence has named yet, for each by how
     probable it is."""
     sure: float = 0.25

@@ -82,6 +82,17 @@ def test_confidence_is_a_sigmoid_of_weighted_traits(agreement: float, fit: float
     assert found == pytest.approx(1 / (1 + np.exp(-(3 * agreement + 1.5 * fit - 1))), abs=1e-6)
 
 
+def test_what_no_known_sentence_has_makes_nobody_surer() -> None:
+    clips = make_clips(0.5)
+    trust = Trust().learn(clips)
+    most = np.concatenate([clip.traits for clip in clips]).max(axis=0)[None]
+    least = np.concatenate([clip.traits for clip in clips]).min(axis=0)[None]
+    for extreme in (most, least):
+        beyond = extreme + 1000 * np.sign(extreme - (most + least) / 2)
+        np.testing.assert_array_equal(trust.rate(beyond), trust.rate(extreme))
+    assert trust.rate(least) < trust.rate(most) < 1
+
+
 def test_a_trait_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="beauty"):
         Trust({"beauty": 1.0})

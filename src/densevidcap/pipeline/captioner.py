@@ -58,6 +58,9 @@ Watch = Callable[[FrameGrid, Shot], None]
 Tell = Callable[[Segment, Sequence[Caption]], None]
 """Called with each segment and what is said of it, while the rest of the clip is still unread."""
 
+SPREAD = 5.0
+"""What brings an evaluator's scores of a clip's sentences about as far apart as their agreement."""
+
 RANKING = "ranking.json"
 UNCALIBRATED = Trust()
 
@@ -368,7 +371,8 @@ class DenseCaptioner:
         begin("ranking")
         agreement = generator.rate(found).astype(np.float32)
         fit = self._evaluate(view, found)
-        quality = agreement + np.float32(config.decoding.evaluator) * fit
+        share = np.float32(config.decoding.evaluator)
+        quality = (1 - share) * agreement + share * SPREAD * fit
         best = generator.find_best(found, quality, config.decoding.candidates)
         kept = [found[index] for index in best]
         sentences = tuple(generator.say(one.ids) for one in kept)

@@ -111,6 +111,8 @@ class Trust:
     """Trait to its weight; those that are not named count nothing."""
     offset: float = -2.0
     """Confidence is the sigmoid of the weighted traits and this."""
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Trait to what nearly all known sentences have of it: more, or less, tells no more."""
     clip: Curve = field(default_factory=Curve)
     """From P(the clip shows a word), as the Lexical-FCN has it, to P(people name it)."""
     region: Curve = field(default_factory=Curve)
@@ -137,7 +139,8 @@ class Trust:
     def rate(self, traits: FloatArray) -> FloatArray:
         """(S,): confidence, from traits (S, F)."""
         weights = np.array([self.weights.get(name, 0.0) for name in TRAITS])
-        logits = traits.astype(np.float64) @ weights + self.offset
+        low, high = zip(*(self.bounds.get(name, (-np.inf, np.inf)) for name in TRAITS), strict=True)
+        logits = np.clip(traits.astype(np.float64), low, high) @ weights + self.offset
         # The tanh form of the sigmoid never overflows.
         return np.asarray(0.5 + 0.5 * np.tanh(0.5 * logits), np.float32)
 
@@ -177,20 +180,24 @@ class Trust:
         Weights come from all candidates, which are many; what a sum of them means, from those that
         are said.
         """
-        traits = np.concatenate([clip.traits for clip in clips]).astype(np.float64)
+        found = np.concatenate([clip.traits for clip in clips]).astype(np.float64)
+        low, high = np.quantile(found, (1 - USUAL, USUAL), axis=0)
+        traits = np.clip(found, low, high)
         is_right = np.concatenate([clip.confirmed for clip in clips]) > RIGHT
         centre, scale = traits.mean(axis=0), traits.std(axis=0)
         scale = np.where(scale > 1e-6, scale, np.inf)
         units = (traits - centre) / scale
         slopes, _ = fit_logistic(units, is_right, PRIOR / len(clips))
         weights = slopes / scale
-        said = [clip.traits[list(clip.chosen)] @ weights for clip in clips]
+        said = [np.clip(clip.traits[list(clip.chosen)], low, high) @ weights for clip in clips]
         right = [clip.confirmed[list(clip.chosen)] > RIGHT for clip in clips]
         sums = np.concatenate(said)[:, None]
         stretch, offset = fit_logistic(sums, np.concatenate(right), PRIOR / len(clips))
         weights = weights * max(float(stretch[0]), 0.0)
         named = {name: float(each) for name, each in zip(TRAITS, weights, strict=True) if each}
-        return replace(self, weights=named, offset=offset)
+        ends = zip(TRAITS, low.tolist(), high.tolist(), strict=True)
+        bounds = {name: (least, most) for name, least, most in ends if name in named}
+        return replace(self, weights=named, offset=offset, bounds=bounds)
 
     def save(self, path: Path) -> None:
         # JSON has no infinity.
@@ -213,9 +220,14 @@ class Trust:
                 for name in ("clip", "region")
             }
             weights = {str(name): float(each) for name, each in content["weights"].items()}
+            bounds = {
+                str(name): (float(low), float(high))
+                for name, (low, high) in content.get("bounds", {}).items()
+            }
             return cls(
                 weights,
                 float(content["offset"]),
+                bounds,
                 **curves,
                 centre=tuple(map(float, content["centre"])),
                 reach=float(content["reach"]) if content["reach"] is not None else np.inf,
@@ -230,6 +242,8 @@ ENOUGH = 50
 FAR = 0.995
 MARGIN = 1.1
 """Nothing is said from this share of clips on, and a tenth further."""
+USUAL = 0.995
+"""Beyond what this share of sentences has, a trait tells no more: nothing is known of it."""
 RIGHT = 0.999
 """A sentence is right from this share of its words on."""
 PRIOR = 0.1
