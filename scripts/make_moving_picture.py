@@ -18,7 +18,7 @@ from scripts.demo_page import read, read_readings
 from densevidcap import open_library
 
 MOVING = ("coffee", "bigbuckbunny", "rocket")
-FAILURES = ("rocket", "cat", "bigbuckbunny")
+FAILURES = ("rocket", "coffee", "bigbuckbunny")
 WIDTH, HEIGHT, LINE = 480, 300, 34
 PICTURES_PER_SECOND = 6
 SECONDS = 2.6
