@@ -14,7 +14,7 @@ with all that was found for the clip (`mbr.py`) and fits it by an evaluator, if 
 it tells are its content words beyond two; new things are those that the clip shows and no sentence
 has named yet, each by how probable it is; affinity is how much more of it the sequence has than the
 clip's others. Cosines are those of the latent space in which the paper measures how different
-captions are (Eq. 15). As for region- sequences, the first is the best by itself, and each further
+captions are (Eq. 15). As for region-sequences, the first is the best by itself, and each further
 one must also differ, and be sure enough.
 """
 
