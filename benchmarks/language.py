@@ -76,7 +76,7 @@ def search_by_beam(captioner: CaptionModel, streams: Streams) -> list[list[tuple
     """The literal search: one beginning of one sequence at a time."""
     found = []
     for row in range(SEQUENCES):
-        state = captioner.encode(streams.select(slice(row, row + 1)))
+        state = captioner.encode(streams.select(slice(row, row + 1)), BEAMS.max_length + 1)
         beams = [Beam(0.0, 0.0, (Vocabulary.BOS,), state)]
         for _ in range(BEAMS.max_length + 1):
             candidates = [longer for beam in beams for longer in extend(captioner, beam)]

@@ -23,6 +23,7 @@ THOROUGH = {
     "test_studio_page.py",
     "test_studio_film_page.py",
     "test_studio_library_page.py",
+    "test_studio_many_page.py",
     "test_studio_recovery.py",
     "test_studio_description.py",
     "test_studio_hostile.py",

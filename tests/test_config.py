@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import pytest
 
-from densevidcap.config import ModelConfig, build_section, read_toml
+from densevidcap.config import ModelConfig
+from densevidcap.config_files import build_section, read_toml
 from densevidcap.errors import ModelError
 
 

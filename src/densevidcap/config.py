@@ -18,24 +18,15 @@ What is misspelled, or does not go together, is an error that names file, sectio
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
-from densevidcap.errors import DenseVidCapError, ModelError
-from densevidcap.intake import check_plain
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-CONFIGS = Path(__file__).parent / "configs"
-"""Those that come with the package."""
+from densevidcap.config_files import build_section, find_config, flatten, read_extended
+from densevidcap.errors import ModelError
 
 FEATURES = "features"
 """The backbone that looks at nothing: others did, and clips are features."""
@@ -44,8 +35,6 @@ LARGEST_FRAME = 2048
 """Pixels of a frame's side; thirty such frames take 400 MB before anything is computed."""
 
 Engine = Literal["auto", "float32", "bfloat16"]
-
-Section = TypeVar("Section")
 
 
 def _at_least(config: Any, least: float, *names: str) -> None:
@@ -74,6 +63,11 @@ class FramesConfig:
 
     most: int = 30
     """Frames of a segment: a shot, or all of a short clip."""
+    every: float = 0.0
+    """Seconds from one frame to the next, where that makes fewer than `most`; 0 takes as many as
+    there may be."""
+    least: int = 8
+    """Frames of a segment that is so short that there would be fewer."""
     strategy: Literal["uniform", "jittered", "random", "shots"] = "uniform"
     seed: int = 0
     """For the random strategies; change it to see other frames of a clip."""
@@ -87,8 +81,8 @@ class FramesConfig:
     other stands for it. Root mean square of thumbnails' difference, 0 to 1; 0 looks at all."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "most")
-        _at_least(self, 0, "seed")
+        _at_least(self, 1, "most", "least")
+        _at_least(self, 0, "seed", "every")
         _share(self, "still")
         _above_zero(self, "longest")
 
@@ -407,10 +401,12 @@ class SelectionConfig:
     a sentence is to be sure and to tell something, and the surest tell nothing."""
     telling: int = 1
     """Content words beyond two that a sentence has at least, if any has that."""
+    news: int = 1
+    """Content words that a sentence has beyond each one before it; 0: it only has others."""
     coverage: float = 1.6
     """What naming a thing brings that the clip shows and no sentence has named yet, for each by how
     probable it is."""
-    sure: float = 0.25
+    sure: float = 0.28
     """The least confidence of a sentence that is said, if any has that: from few and sure to many
     and different."""
     silence: bool = True
@@ -418,7 +414,9 @@ class SelectionConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "k")
-        _at_least(self, 0, "diversity", "specificity", "reuse", "detail", "telling", "coverage")
+        _at_least(
+            self, 0, "diversity", "specificity", "reuse", "detail", "telling", "news", "coverage"
+        )
         _share(self, "sure")
 
 
@@ -432,6 +430,8 @@ class WordingConfig:
     """Whether the looks and the origin of people are told."""
     gender: Literal["seen", "said"] = "seen"
     """Words of gender only where the clip shows them, else "a person"; or as they are said."""
+    topics: Literal["seen", "said"] = "seen"
+    """What people talk about only where the clip shows it, else that they talk; or as said."""
 
 
 @dataclass(frozen=True)
@@ -554,13 +554,16 @@ class SentenceTrainingConfig(OptimisationConfig):
     label_smoothing: float = 0.1
     captions_per_clip: int = 0
     """Captions of a clip in one epoch, on average, drawn anew; 0 takes all."""
+    captions_together: int = 1
+    """Captions of a step, at most, that are learned from one look at a region-sequence, whose
+    frames are read once for all of them: less time a step, and fewer clips in it."""
     draw_frames: bool = True
     """Whether a sequence's frames are drawn anew for each sentence (the paper's augmentation by
     sampling), or are always those that captioning reads."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _at_least(self, 1, "min_count", "max_length", "batch")
+        _at_least(self, 1, "min_count", "max_length", "batch", "captions_together")
         _at_least(self, 0, "captions_per_clip")
         _share(self, "label_smoothing")
 
@@ -608,8 +611,12 @@ class TrainingConfig:
         default_factory=lambda: OptimisationConfig(epochs=12, weight_decay=0.05, average=0.99)
     )
     evaluator: EvaluatorTrainingConfig = field(default_factory=EvaluatorTrainingConfig)
+    workers: int = 0
+    """Processes that look at clips, each of one CPU's threads or more, on CPUs alone; 0 is as many
+    as CPUs, where memory and clips are enough. What is learned does not depend on it."""
 
     def __post_init__(self) -> None:
+        _at_least(self, 0, "workers")
         if not self.words:
             raise ModelError("words needs at least one round: write [[training.words]]")
 
@@ -679,7 +686,7 @@ class ModelConfig:
         All are set at once: whether they go together does not depend on their order.
         """
         content = self.to_dict()
-        known = _flatten(content)
+        known = flatten(content)
         for name, value in values.items():
             if name not in known:
                 raise ModelError(f"no setting '{name}'")
@@ -689,134 +696,5 @@ class ModelConfig:
 
     def list_differences(self, other: ModelConfig) -> dict[str, Any]:
         """The fields in which this one differs from the other, by dotted name."""
-        ours, theirs = _flatten(asdict(self)), _flatten(asdict(other))
+        ours, theirs = flatten(asdict(self)), flatten(asdict(other))
         return {name: value for name, value in ours.items() if theirs.get(name) != value}
-
-
-def find_config(source: Path | str) -> Path:
-    """The file of a config that comes with the package, or the user's own."""
-    bundled = CONFIGS / f"{source}.toml"
-    if bundled.is_file():
-        return bundled
-    path = Path(source)
-    if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in CONFIGS.glob("*.toml")))
-        raise ModelError(f"{source}: no such config; name a TOML file, or one of {known}")
-    return path
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    try:
-        check_plain(path)
-        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: not a TOML file ({error})") from None
-    return tables
-
-
-def build_section(
-    source: str, kind: type[Section], table: Mapping[str, Any], name: str = ""
-) -> Section:
-    """An instance of the dataclass from a table; sections inside it are built from its tables."""
-    where = f"{source}: [{name}]" if name else f"{source}:"
-    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    types = get_type_hints(kind)
-    values = {}
-    for key, value in table.items():
-        if key not in known:
-            raise ModelError(f"{where} has no '{key}'; it has {', '.join(known)}")
-        values[key] = _build_value(source, f"{name}.{key}" if name else key, types[key], value)
-    for each in fields(kind):  # type: ignore[arg-type]
-        if each.name not in values and each.default is each.default_factory is MISSING:
-            raise ModelError(f"{where} needs '{each.name}'")
-    try:
-        return kind(**values)
-    except (DenseVidCapError, ValueError) as error:
-        raise ModelError(f"{where} {error}") from None
-
-
-def _build_value(source: str, name: str, kind: Any, value: Any) -> Any:
-    item = get_args(kind)[0] if get_origin(kind) is tuple else None
-    if is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(value, Mapping):
-            raise ModelError(f"{source}: '{name}' must be a section: write [{name}]")
-        return build_section(source, kind, value, name)
-    if item is not None and is_dataclass(item) and isinstance(item, type):
-        if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
-            raise ModelError(f"{source}: '{name}' must be a list of sections: write [[{name}]]")
-        return tuple(build_section(source, item, each, name) for each in value)
-    if not _fits(value, kind):
-        section, _, key = name.rpartition(".")
-        where = f"{source}: [{section}]" if section else f"{source}:"
-        raise ModelError(f"{where} {key} = {value!r} must be {_describe(kind)}")
-    if item is not None:
-        return tuple(value)
-    return float(value) if kind is float else value
-
-
-def read_extended(path: Path, extending: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """The tables of a file, over those of the file that it extends."""
-    if path in extending:
-        raise ModelError(f"{path}: extends itself; leave out 'extends' in one of the files")
-    tables = read_toml(path)
-    base = tables.pop("extends", None)
-    if base is None:
-        return tables
-    if not isinstance(base, str):
-        raise ModelError(f"{path}: extends = {base!r} must be a text in quotes")
-    beside = path.parent / base
-    file = beside if beside.is_file() else find_config(base)
-    return _merge(read_extended(file, (*extending, path)), tables)
-
-
-def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections are merged field by field; `terms` and `dropout` mean all that they list."""
-    merged = dict(base)
-    for key, value in over.items():
-        old = merged.get(key)
-        whole = key in ("terms", "dropout")
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merge(old, value) if both and not whole else value  # type: ignore[arg-type]
-    return merged
-
-
-def _flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and key not in ("terms", "dropout"):
-            flat |= _flatten(value, f"{name}.")
-        else:
-            flat[name] = value
-    return flat
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    origin = get_origin(kind)
-    if kind is Any:
-        return True
-    if origin is Literal:
-        return value in get_args(kind)
-    if origin is tuple:
-        items = isinstance(value, (list, tuple))
-        return items and all(_fits(item, get_args(kind)[0]) for item in value)
-    if origin is dict:
-        item_kind = get_args(kind)[1]
-        return isinstance(value, dict) and all(_fits(v, item_kind) for v in value.values())
-    if kind is float:
-        kind = (int, float)
-    return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
-
-
-def _describe(kind: Any) -> str:
-    origin = get_origin(kind)
-    if origin is Literal:
-        return "one of " + ", ".join(map(repr, get_args(kind)))
-    if origin is tuple:
-        return f"a list, each {_describe(get_args(kind)[0])}"
-    if origin is dict:
-        return f"a table, each {_describe(get_args(kind)[1])}"
-    names = {bool: "true or false", int: "a whole number", float: "a number"}
-    return {**names, str: "a text in quotes"}[kind]

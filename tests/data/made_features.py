@@ -82,6 +82,9 @@ dropout = 0.0
 [decoding]
 samples = 2
 mentions = 0
+[selection]
+telling = 0
+coverage = 0.0
 [evaluator]
 width = 8
 hidden = 16

@@ -24,7 +24,7 @@ lengths_of_rows = st.lists(st.integers(1, 4), min_size=1, max_size=5)
 
 def say_greedily(captioner: CaptionModel, streams: Streams, max_length: int) -> tuple[int, ...]:
     """The likeliest word, again and again, of one row."""
-    state, word, words = captioner.encode(streams), Vocabulary.BOS, list[int]()
+    state, word, words = captioner.encode(streams, max_length), Vocabulary.BOS, list[int]()
     while len(words) < max_length:
         log_probabilities, state = captioner.step(state, torch.tensor([word]))
         log_probabilities[:, [Vocabulary.PAD, Vocabulary.BOS, Vocabulary.UNK]] = -torch.inf

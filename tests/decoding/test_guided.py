@@ -81,7 +81,7 @@ def test_a_wanted_word_is_said(seed: int, kind: Kind) -> None:
 def test_a_word_that_was_nearly_said_is_said_when_it_is_wanted() -> None:
     captioner, streams = make_captioner(), make_streams([3])
     best, *_ = search(captioner, streams, OPTIONS)[0]
-    likely, _ = captioner.step(captioner.encode(streams), torch.tensor([Vocabulary.BOS]))
+    likely, _ = captioner.step(captioner.encode(streams, 1), torch.tensor([Vocabulary.BOS]))
     order = likely[0].argsort(descending=True).tolist()
     word = next(word for word in order if word >= FIRST and word not in best.ids)
     wanted = torch.zeros(1, len(captioner.vocabulary), dtype=torch.bool)

@@ -65,7 +65,7 @@ def test_sentences_are_drawn_as_often_as_they_are_probable() -> None:
     for seed in range(300):
         (found,) = sample(captioner, streams, DecodingConfig(samples=1, seed=seed, **options))  # type: ignore[arg-type]
         counts[found[0].ids] += 1
-    first = captioner.step(captioner.encode(streams), torch.tensor([Vocabulary.BOS]))[0]
+    first = captioner.step(captioner.encode(streams, 1), torch.tensor([Vocabulary.BOS]))[0]
     allowed = first[0, len(Vocabulary.SPECIAL_TOKENS) :].softmax(0)
     shares = [counts[(len(Vocabulary.SPECIAL_TOKENS) + word,)] / 300 for word in range(2)]
     assert shares == pytest.approx(allowed.tolist(), abs=0.1)

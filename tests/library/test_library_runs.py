@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -14,8 +13,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.data.made_clips import write_folder, write_video
 from tests.pipeline.small_model import write_model
 
@@ -23,7 +20,6 @@ from densevidcap.cli import root
 from densevidcap.cli.set_view import SetView, describe_rate
 from densevidcap.errors import ClipError, OutputError
 from densevidcap.files import WORKSPACE, hold
-from densevidcap.library.describing import ROOM, WORTH, count_workers, measure_free_memory
 from densevidcap.library.estimate import name_duration
 from densevidcap.library.store import Library
 
@@ -284,15 +280,6 @@ def test_two_runs_do_not_write_to_one_library(caption: Caption, done: Path) -> N
     with hold(Path("set.library"), OutputError("held")):
         result = caption(done, "--overwrite")
     assert "another process is writing here" in str(result.exception)
-
-
-@given(st.integers(0, 10**6), st.integers(0, 2**40))
-def test_workers_have_a_cpu_memory_and_work(clips: int, free: int) -> None:
-    workers = count_workers(clips, free)
-    assert 1 <= workers <= (os.cpu_count() or 1)
-    assert workers == 1 or (workers * WORTH <= clips and workers * ROOM <= free)
-    assert count_workers(10**6, 2**60) == (os.cpu_count() or 1)
-    assert measure_free_memory() >= 0
 
 
 def test_several_workers_find_the_same(caption: Caption, clips: Path) -> None:

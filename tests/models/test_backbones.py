@@ -96,6 +96,15 @@ def test_vgg_slides_its_fully_connected_layers(vgg: Backbone) -> None:
     torch.testing.assert_close(vgg(frames).flatten(1), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_convolutions_alone_are_those_of_the_whole_network(vgg: Backbone) -> None:
+    frames = 255 * torch.rand(1, 3, 64, 64)
+    alone = build_backbone("vgg16-conv5").eval()
+    assert load_weights(alone, vgg.state_dict(), "a file of all weights") == []
+    expected = vgg.begin(frames, len(vgg.stages()) - 2).permute(0, 2, 3, 1)
+    assert alone(frames).shape == (1, 2, 2, 512)
+    torch.testing.assert_close(alone(frames), expected)
+
+
 def test_one_step_of_training_moves_resnet_and_vgg(resnet: Backbone, vgg: Backbone) -> None:
     frames = torch.rand(1, 3, 224, 224) * 255
     for backbone, probe in ((resnet, "layer4.2.conv3.weight"), (vgg, "classifier.3.weight")):
@@ -237,6 +246,20 @@ def test_an_unknown_backbone_is_refused() -> None:
         build_backbone("alexnet")
     with pytest.raises(ModelError, match="no installable package carries weights of 'resnet50'"):
         load_imagenet(build_backbone("resnet50"))
+
+
+def test_a_file_in_the_folder_of_weights_is_imagenet_where_no_package_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DENSEVIDCAP_WEIGHTS", str(tmp_path))
+    torch.manual_seed(1)
+    given, backbone = build_backbone("resnet50"), build_backbone("resnet50")
+    save_file(given.state_dict(), tmp_path / "resnet50.safetensors")
+    origin, lacking = load_imagenet(backbone)
+    assert origin["weights"] == "resnet50.safetensors"
+    assert len(origin["sha256"]) == 64
+    assert lacking == []
+    assert all(torch.equal(t, backbone.state_dict()[n]) for n, t in given.state_dict().items())
 
 
 PHOTOS = {

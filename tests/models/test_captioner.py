@@ -20,7 +20,8 @@ from tests.models.small_captioners import (
 )
 from torch.nn import functional as F
 
-from densevidcap.config import CaptionerConfig, DecodingConfig, StreamsConfig, build_section
+from densevidcap.config import CaptionerConfig, DecodingConfig, StreamsConfig
+from densevidcap.config_files import build_section
 from densevidcap.data.text import Vocabulary
 from densevidcap.decoding.generate import search
 from densevidcap.errors import ModelError
@@ -58,7 +59,7 @@ def test_whole_sentences_equal_single_steps(kind: Kind) -> None:
     captioner, streams = make_captioner(kind), make_streams([4, 1, 3, 2])
     words = encode_sentences(captioner.vocabulary)
     expected = captioner(streams, words).log_softmax(-1)
-    state = captioner.encode(streams)
+    state = captioner.encode(streams, words.shape[1])
     for position in range(words.shape[1]):
         log_probabilities, state = captioner.step(state, words[:, position])
         torch.testing.assert_close(log_probabilities, expected[:, position])
@@ -69,9 +70,26 @@ def test_a_state_can_be_shuffled_and_repeated(kind: Kind) -> None:
     captioner, streams = make_captioner(kind), make_streams([4, 1, 3, 2])
     rows = torch.tensor([2, 0, 2, 3, 1])
     words = torch.arange(4, 9)
-    selected, _ = captioner.step(captioner.encode(streams).select(rows), words)
-    expected, _ = captioner.step(captioner.encode(streams.select(rows)), words)
+    selected, _ = captioner.step(captioner.encode(streams, 1).select(rows), words)
+    expected, _ = captioner.step(captioner.encode(streams.select(rows), 1), words)
     torch.testing.assert_close(selected, expected)
+
+
+@every_kind
+@pytest.mark.parametrize("anchor", [True, False])
+def test_sentences_may_share_what_they_see(kind: Kind, anchor: bool) -> None:
+    captioner, streams = make_captioner(kind, anchor=anchor), make_streams([4, 1, 3])
+    sentences = encode_sentences(captioner.vocabulary)
+    owners = torch.tensor([2, 0, 2, 1])
+    shared = captioner.loss(streams, sentences, owners=owners)
+    apart = captioner.loss(streams.select(owners), sentences)
+    torch.testing.assert_close(shared, apart)
+    # Vectors of streams that are never absent learn nothing.
+    learned = [each for name, each in captioner.named_parameters() if "absent" not in name]
+    for ours, theirs in zip(
+        *(torch.autograd.grad(loss, learned) for loss in (shared, apart)), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs)
 
 
 @every_kind

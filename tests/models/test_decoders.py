@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
-from densevidcap.models.decoders import S2VT, MeanPooling, Recurrence, SoftAttention, State, reverse
+from densevidcap.models.decoders import S2VT, Decoder, MeanPooling, SoftAttention, reverse
 from densevidcap.models.fusion import Seen
+from densevidcap.models.recurrence import Recurrence
 
 FEATURES, EMBEDDING, HIDDEN = 3, 2, 4
 lengths_of_rows = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 seeds = st.integers(0, 10_000)
+DECODERS: tuple[Callable[[], Decoder], ...] = (
+    partial(S2VT, FEATURES, EMBEDDING, HIDDEN, 0.5, 1),
+    partial(S2VT, FEATURES, EMBEDDING, HIDDEN, 0.5, 2),
+    partial(MeanPooling, FEATURES, EMBEDDING, HIDDEN),
+    partial(SoftAttention, FEATURES, EMBEDDING, HIDDEN),
+)
 
 
 def draw(seed: int, *shape: int) -> Tensor:
@@ -36,45 +46,6 @@ def test_each_row_is_turned_round_and_its_padding_stays(lengths: list[int], seed
         assert turned[row, length:].equal(frames[row, length:])
 
 
-@settings(max_examples=25)
-@given(lengths_of_rows, st.integers(1, 3), seeds)
-def test_a_memory_goes_on_as_if_there_had_been_no_break(
-    lengths: list[int], steps: int, seed: int
-) -> None:
-    torch.manual_seed(seed)
-    lstm = Recurrence(FEATURES, HIDDEN).double()
-    frames, more = see(lengths, seed).frames, draw(seed + 1, len(lengths), steps, FEATURES)
-    begun, memory = lstm.begin(frames, torch.tensor(lengths))
-    assert memory.shape == (len(lengths), 2, HIDDEN)
-    following, after = lstm.go_on(more, memory)
-    for row, length in enumerate(lengths):
-        whole = torch.cat([frames[row, :length], more[row]])[None]
-        expected, (hidden, cell) = lstm(whole)
-        torch.testing.assert_close(begun[row, :length], expected[0, :length])
-        torch.testing.assert_close(following[row], expected[0, length:])
-        torch.testing.assert_close(after[row], torch.cat([hidden[0], cell[0]]))
-
-
-@settings(max_examples=25)
-@given(st.integers(1, 4), st.integers(1, 3), seeds)
-def test_steps_without_input_are_steps_with_zeros(rows: int, steps: int, seed: int) -> None:
-    torch.manual_seed(seed)
-    lstm = Recurrence(FEATURES, HIDDEN).double()
-    memory = draw(seed, rows, 2, HIDDEN)
-    found = lstm.step_zero_input(steps, memory)
-    expected = lstm.go_on(torch.zeros(rows, steps, FEATURES, dtype=torch.float64), memory)
-    torch.testing.assert_close(found, expected)
-
-
-def test_nothing_is_remembered_at_first() -> None:
-    lstm = Recurrence(FEATURES, HIDDEN).double()
-    like = draw(0, 3, FEATURES)
-    memory = lstm.empty(like)
-    assert memory.shape == (3, 2, HIDDEN)
-    assert memory.dtype == like.dtype
-    assert not memory.any()
-
-
 def test_both_directions_share_the_width_of_one() -> None:
     for directions in (1, 2):
         model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.0, directions)
@@ -90,9 +61,12 @@ def test_the_second_direction_reads_from_last_to_first() -> None:
     back.load_state_dict(forth.state_dict())
     seen = see([3, 1, 2], seed=0)
     turned = Seen(reverse(seen.frames, seen.lengths), seen.whole, seen.lengths)
-    here, there = model.encode(seen), model.encode(turned)
-    torch.testing.assert_close(here["lower1"], there["lower0"])
-    torch.testing.assert_close(here["lower0"], there["lower1"])
+    here = model.encode(seen, 2).ahead
+    assert not torch.allclose(model.encode(turned, 2).ahead, here)
+    # The one above hears each direction where it heard the other.
+    heard = model.upper.all_weights[0][0].data
+    heard[:, :HIDDEN] = heard[:, :HIDDEN].roll(HIDDEN // 2, 1)
+    torch.testing.assert_close(model.encode(turned, 2).ahead, here)
 
 
 def test_frames_and_words_are_padding_for_each_other() -> None:
@@ -101,36 +75,42 @@ def test_frames_and_words_are_padding_for_each_other() -> None:
     model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.0, directions=1).double()
     frames, words = draw(0, 1, 3, FEATURES), draw(1, 1, 2, EMBEDDING)
     seen = Seen(frames, draw(2, 1, FEATURES), torch.tensor([3]))
-    found, _ = model.decode(model.encode(seen), words)
-    lower, _ = model.lower[0](torch.cat([frames, frames.new_zeros(1, 2, FEATURES)], 1))
+    found, _ = model.decode(model.encode(seen, 2), words)
+    below = model.lower[0]
+    assert isinstance(below, nn.LSTM)
+    lower, _ = below(torch.cat([frames, frames.new_zeros(1, 2, FEATURES)], 1))
     said = torch.cat([words.new_zeros(1, 3, EMBEDDING), words], 1)
     upper, _ = model.upper(torch.cat([lower, said], -1))
     torch.testing.assert_close(found, upper[:, 3:])
 
 
-@settings(max_examples=25)
-@given(lengths_of_rows, st.integers(1, 2), st.integers(1, 4), seeds, st.data())
+@settings(max_examples=40)
+@given(lengths_of_rows, st.sampled_from(DECODERS), st.integers(1, 4), seeds, st.data())
 def test_words_one_by_one_are_the_sentence(
-    lengths: list[int], directions: int, steps: int, seed: int, data: st.DataObject
+    lengths: list[int], kind: Callable[[], Decoder], steps: int, seed: int, data: st.DataObject
 ) -> None:
     """Also where sequences have several sentences each, in any order, and share their words."""
     torch.manual_seed(seed)
-    model = S2VT(FEATURES, EMBEDDING, HIDDEN, 0.5, directions).double().eval()
-    state = model.encode(see(lengths, seed))
-    if data.draw(st.booleans()):
-        state["anchor"] = draw(seed + 2, len(lengths), EMBEDDING)
+    model = kind().double().eval()
     numbers = st.lists(st.integers(0, len(lengths) - 1), min_size=1, max_size=6)
     rows = torch.tensor(data.draw(numbers))
     table = draw(seed + 1, 3, EMBEDDING)
     said = torch.randint(3, (len(rows), steps), generator=torch.Generator().manual_seed(seed))
-    added = state["anchor"][rows].unsqueeze(1) if "anchor" in state else 0
-    expected, _ = model.decode(state.select(rows), table[said] + added)
-    ahead = model.look_ahead(state, data.draw(st.integers(steps, 5))).select(rows)
+    seen = see(lengths, seed)
+    state = model.encode(seen, data.draw(st.integers(steps, 5))).select(rows)
+    expected, after = model.decode(state, table[said])
+    for row, owner in enumerate(rows):
+        alone = Seen(*(each[owner : owner + 1] for each in (seen.frames, seen.whole, seen.lengths)))
+        hidden, _ = model.decode(model.encode(alone, steps), table[said[row : row + 1]])
+        torch.testing.assert_close(hidden[0], expected[row])
     for step in range(steps):
-        hidden, ahead = model.step(ahead, table, said[:, step])
+        with torch.set_grad_enabled(data.draw(st.booleans())):
+            hidden, state = model.step(state, table, said[:, step])
         torch.testing.assert_close(hidden, expected[:, step : step + 1])
         order = torch.arange(len(rows)).flip(0)
-        ahead, said, expected = ahead.select(order), said[order], expected[order]
+        state, said, expected = state.select(order), said[order], expected[order]
+        after = after.select(order)
+    torch.testing.assert_close(state["memory"], after["memory"])
 
 
 def test_units_are_dropped_in_training_only() -> None:
@@ -139,7 +119,7 @@ def test_units_are_dropped_in_training_only() -> None:
     seen, words = see([3, 2], seed=0), draw(1, 2, 2, EMBEDDING)
 
     def say() -> Tensor:
-        hidden, _ = model.decode(model.encode(seen), words)
+        hidden, _ = model.decode(model.encode(seen, 2), words)
         return hidden
 
     assert not torch.allclose(say(), say())
@@ -149,10 +129,14 @@ def test_units_are_dropped_in_training_only() -> None:
 
 @given(lengths_of_rows, seeds)
 def test_a_mean_is_that_of_the_rows_own_frames(lengths: list[int], seed: int) -> None:
-    seen = see(lengths, seed)
-    state = MeanPooling(FEATURES, EMBEDDING, HIDDEN).double().encode(seen)
+    torch.manual_seed(seed)
+    seen, word = see(lengths, seed), draw(seed + 1, len(lengths), 1, EMBEDDING)
+    model = MeanPooling(FEATURES, EMBEDDING, HIDDEN).double()
+    hidden, _ = model.decode(model.encode(seen, 1), word)
     for row, length in enumerate(lengths):
-        torch.testing.assert_close(state["mean"][row], seen.frames[row, :length].mean(0))
+        inputs = torch.cat([seen.frames[row, :length].mean(0), word[row, 0]])
+        expected, _ = nn.LSTM.forward(model.lstm, inputs[None, None])
+        torch.testing.assert_close(hidden[row], expected[0])
 
 
 @settings(max_examples=25)
@@ -163,7 +147,7 @@ def test_attention_is_the_formula_written_out(lengths: list[int], seed: int) -> 
     model = SoftAttention(FEATURES, EMBEDDING, HIDDEN).double()
     seen, word = see(lengths, seed), draw(seed + 1, len(lengths), 1, EMBEDDING)
     memory = draw(seed + 2, len(lengths), 2, HIDDEN)
-    hidden, after = model.decode(State({**model.encode(seen), "memory": memory}), word)
+    hidden, after = model.decode(model.encode(seen, 1).replace(memory=memory), word)
     for row, length in enumerate(lengths):
         frames, now = seen.frames[row, :length], memory[row, 0]
         looked = model.query.weight @ now + model.query.bias
@@ -174,9 +158,10 @@ def test_attention_is_the_formula_written_out(lengths: list[int], seed: int) -> 
         context = sum(share * x for share, x in zip(shares, frames, strict=True))
         assert isinstance(context, Tensor)
         inputs = torch.cat([context, word[row, 0]])[None, None]
-        expected, remembered = model.lstm.go_on(inputs, memory[row : row + 1])
+        begun = tuple(each[None, None].contiguous() for each in memory[row])
+        expected, remembered = nn.LSTM.forward(model.lstm, inputs, begun)
         torch.testing.assert_close(hidden[row], expected[0])
-        torch.testing.assert_close(after["memory"][row], remembered[0])
+        torch.testing.assert_close(after["memory"][row], torch.cat(remembered)[:, 0])
 
 
 @given(seeds, st.floats(0.5, 4), st.floats(2, 8))

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.models.small_captioners import SENTENCES
 from tests.models.small_views import FEATURES, REGIONS, WORDS, make_view
-from torch import Tensor, nn
+from torch import nn
 
 from densevidcap.config import CaptionerConfig, DecodingConfig, ModelConfig
 from densevidcap.data.lsa import LatentSpace
@@ -18,8 +18,6 @@ from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.category import CategoryClassifier, mark_category
-from densevidcap.models.decoders import S2VT
-from densevidcap.models.fusion import Seen
 from densevidcap.models.views import ClipView
 from densevidcap.pipeline.generator import CaptionGenerator
 
@@ -41,29 +39,6 @@ def make_describer() -> CaptionGenerator:
     return CaptionGenerator(
         captioner, classifier, LatentSpace.fit(SENTENCES), Phrases.count([SENTENCES])
     )
-
-
-def read_step_by_step(lstm: nn.LSTM, frames: list[Tensor]) -> Tensor:
-    """(2, H): the hidden and the cell state after these frames, in this order."""
-    hidden = cell = torch.zeros(1, lstm.hidden_size)
-    for frame in frames:
-        hidden, cell = torch.lstm_cell(frame[None], (hidden, cell), *lstm.all_weights[0])
-    return torch.stack((hidden[0], cell[0]))
-
-
-def test_one_lower_lstm_reads_forwards_and_the_other_backwards() -> None:
-    torch.manual_seed(0)
-    decoder = S2VT(width=5, embedding=4, hidden=8, dropout=0.0, directions=2).eval()
-    lengths = [4, 2, 1]
-    seen = Seen(torch.randn(3, 4, 5), torch.randn(3, 5), torch.tensor(lengths))
-    state = decoder.encode(seen)
-    forwards, backwards = decoder.lower
-    assert isinstance(forwards, nn.LSTM)
-    assert isinstance(backwards, nn.LSTM)
-    for row, length in enumerate(lengths):
-        frames = list(seen.frames[row, :length])
-        torch.testing.assert_close(state["lower0"][row], read_step_by_step(forwards, frames))
-        torch.testing.assert_close(state["lower1"][row], read_step_by_step(backwards, frames[::-1]))
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.7])

@@ -23,6 +23,7 @@ from densevidcap.viz.responses import (
     choose_frames,
     colour,
     draw_sheet,
+    level,
     spread,
     write_response_video,
 )
@@ -44,6 +45,12 @@ def response() -> ResponseMap:
     responses = np.full((3, len(GRID)), 0.05, dtype=np.float32)
     responses[[0, 1, 2], [0, 5, 15]] = (0.4, 0.5, 0.6)
     return make_map(responses, [0.5, 1.5, 2.5])
+
+
+def test_small_windows_are_as_probable_as_the_frames_best_region() -> None:
+    closely = np.array([[0.2, 0.1], [0.0, 0.4], [0.0, 0.0]], np.float32)
+    levelled = level(closely, np.array([0.8, 0.3, 0.5], np.float32))
+    assert levelled == pytest.approx(np.array([[0.8, 0.4], [0.0, 0.3], [0.0, 0.0]]))
 
 
 @given(st.integers(1, 12), st.integers(1, 3), st.integers(1, 3), st.integers(0, 2**32))

@@ -40,18 +40,22 @@ def list_sentences(batch: Batch) -> list[tuple[int, ...]]:
 
 
 @settings(max_examples=20)
-@given(batch=st.integers(1, 70), epoch=st.integers(0, 5))
+@given(batch=st.integers(1, 70), together=st.integers(1, 5), epoch=st.integers(0, 5))
 def test_an_epoch_has_every_caption_once_with_its_own_sequence(
-    corpus: Corpus, batch: int, epoch: int
+    corpus: Corpus, batch: int, together: int, epoch: int
 ) -> None:
-    task = make_task(corpus, SentenceTrainingConfig(batch=batch))
+    task = make_task(corpus, SentenceTrainingConfig(batch=batch, captions_together=together))
     batches = list(task.batches(epoch))
+    assert max(len(each.sentences) for each in batches) <= batch
+    for each in batches:
+        assert max(Counter(each.owners.tolist()).values()) <= together
+        assert set(each.owners.tolist()) == set(range(len(each.streams)))
     assert len(batches) == task.steps_per_epoch()
     learned = Counter(
         (words, tuple(special.tolist()))
         for each in batches
         for words, special in zip(
-            list_sentences(each), each.streams.whole["special_words"], strict=True
+            list_sentences(each), each.streams.whole["special_words"][each.owners], strict=True
         )
     )
     expected: Counter[tuple[tuple[int, ...], tuple[float, ...]]] = Counter()

@@ -17,11 +17,10 @@ from safetensors.torch import save_file
 from torch import nn
 
 from densevidcap.errors import ModelError, OutputError
-from densevidcap.models.backbones.weights import ArrayUnpickler, Tensors
+from densevidcap.models.backbones.weights import ArrayUnpickler, Tensors, find_folder
 from densevidcap.models.extractors.weights import (
     Extractor,
     PickledWeights,
-    find_folder,
     install_weights,
     load_extractor,
 )

@@ -43,6 +43,8 @@ PLAIN = {
     "wording.case": "raw",
     "wording.looks": True,
     "wording.gender": "said",
+    "wording.topics": "said",
+    "selection.news": 0,
     "confidence.evidence": 0.1,
 }
 """Weights at random are sure of nothing: all that they say is said, as it is."""

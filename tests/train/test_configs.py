@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from densevidcap.config import CONFIGS, ModelConfig
+from densevidcap.config import ModelConfig
+from densevidcap.config_files import CONFIGS
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import BUNDLED, CARD, read_card
@@ -24,7 +25,7 @@ def test_default_says_what_the_defaults_are() -> None:
     differences = ModelConfig.read("default").list_differences(ModelConfig())
     # A card that does not tell of these is of a model without.
     assert set(differences) == {
-        *("words.whole", "streams.dropout", "streams.region_voice"),
+        *("frames.still", "words.whole", "streams.dropout", "streams.region_voice"),
         *("decoding.evaluator", "evaluator.kind"),
     }
 

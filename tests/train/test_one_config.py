@@ -106,8 +106,16 @@ DRAWN = "boxes"
 """The section of what changes nothing but boxes: `tests/regions/test_boxes.py` has its settings."""
 
 ELSEWHERE = {
-    *("scenes", "selection.silence", "wording.looks", "wording.gender", "streams.snippets"),
-    *("captioner.order", "engine", "frames.still"),
+    *("scenes", "selection.silence", "wording.looks", "wording.gender", "wording.topics"),
+    *(
+        "selection.news",
+        "streams.snippets",
+        "captioner.order",
+        "engine",
+        "frames.still",
+        "frames.every",
+        "frames.least",
+    ),
     *("evaluator.kind", "evaluator.rank", "evaluator.sharpness"),
     *("evaluator.ridge", "evaluator.least_clips"),
 }

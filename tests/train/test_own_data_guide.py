@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from densevidcap.config import CONFIGS
+from densevidcap.config_files import CONFIGS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text(encoding="utf-8")
 

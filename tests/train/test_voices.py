@@ -87,11 +87,11 @@ def test_so_many_sentences_teach_a_regions_voice(corpus: Corpus, share: float) -
         share,
     )
     random = np.random.default_rng(0)
-    rows = [task._row(pair, share, random) for _ in range(30) for pair in task.pairs]
-    pairs = [pair for _ in range(30) for pair in task.pairs]
-    for row, pair in zip(rows, pairs, strict=True):
-        assert row.sequence == (1 if row.is_alone else 0)
-        if pair.clip == 0:
-            assert not row.is_alone, "no sequence shows its captions"
-    of_others = [row.is_alone for row, pair in zip(rows, pairs, strict=True) if pair.clip]
+    looks = [each for _ in range(30) for each in task._look(task.pairs, random)]
+    for each in looks:
+        assert each.sequence == (1 if each.is_alone else 0)
+        assert len({pair.clip for pair in each.pairs}) == 1
+        if each.pairs[0].clip == 0:
+            assert not each.is_alone, "no sequence shows its captions"
+    of_others = [each.is_alone for each in looks for pair in each.pairs if pair.clip]
     assert np.mean(of_others) == pytest.approx(share, abs=0.1)

@@ -138,7 +138,8 @@ def choose_crew(run: SetRun, clips: int) -> Crew:
         from densevidcap.library.on_ray import describe_on_ray
 
         return partial(describe_on_ray, workers=run.workers, address=run.address)
-    from densevidcap.library.describing import count_workers, describe_all
+    from densevidcap.library.describing import describe_all
+    from densevidcap.workers import count_workers
 
     return partial(describe_all, workers=run.workers or count_workers(clips))
 

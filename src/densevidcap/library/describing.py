@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from densevidcap.data.failures import naming
 from densevidcap.errors import ClipError, DenseVidCapWarning
 from densevidcap.types import DenseCaptions
+from densevidcap.workers import refuse_deadly, share_work
 
 if TYPE_CHECKING:
     from densevidcap.data.limits import Limits
@@ -158,133 +153,14 @@ Crew = Callable[[Describer, Iterable[str]], Generator[Outcome, None, None]]
 """Whoever describes clips: `describe_all` here, `describe_on_ray` elsewhere."""
 
 
-WORTH = 10
-"""Clips that are worth the start of another worker."""
-ROOM = 2**30
-"""Bytes of free memory for each: a model at work takes about three quarters of it."""
-
-
-def count_workers(clips: int, free: int | None = None) -> int:
-    """How many share so many clips best: one a CPU, as far as memory and work are enough.
-
-    On other devices than CPUs it is one.
-    """
-    from densevidcap.models.device import resolve_device
-
-    if resolve_device("auto").type != "cpu":
-        return 1
-    free = measure_free_memory() if free is None else free
-    return max(1, min(os.cpu_count() or 1, clips // WORTH, free // ROOM))
-
-
-def measure_free_memory() -> int:
-    """Bytes that processes can have; 0 where the system does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(each.split()[1]) for each in lines if each.startswith("MemAvail"))
-    except (OSError, ValueError, StopIteration):
-        return 0
-
-
 def describe_all(
     describer: Describer, sources: Iterable[str], workers: int = 1
 ) -> Generator[Outcome, None, None]:
     """Each source as soon as it is done. With several workers, in no particular order.
 
-    A clip that ends its worker, as one that needs more memory than there is may do, costs no other:
-    all that were in work are tried again one by one, and the one that does it again has failed.
+    A clip that ends its worker costs no other: see `share_work`.
     """
-    if workers == 1:
-        for source in sources:
-            yield source, _try(describer, source)
-        return
-    waiting = iter(sources)
-    while True:
-        lost: list[str] = []
-        with _pool(describer, workers) as pool:
-            yield from _share(pool, waiting, workers, lost)
-        if not lost:
-            return
-        for source in lost:
-            yield source, _describe_apart(describer, source)
-
-
-def _share(
-    pool: ProcessPoolExecutor, waiting: Iterator[str], workers: int, lost: list[str]
-) -> Iterator[Outcome]:
-    """No more than one clip waits for each worker; what a broken pool had is `lost`."""
-    running: dict[Future[Described | ClipError], str] = {}
-    while True:
-        try:
-            for source in islice(waiting, 2 * workers - len(running)):
-                running[pool.submit(_work, source)] = source
-        except BrokenProcessPool:
-            lost.append(source)
-        if not running:
-            return
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for each in done:
-            source = running.pop(each)
-            try:
-                yield source, each.result()
-            except BrokenProcessPool:
-                lost.append(source)
-        if lost:
-            lost += running.values()
-            return
-
-
-def _describe_apart(describer: Describer, source: str) -> Described | ClipError:
-    with _pool(describer, 1) as pool:
-        try:
-            return pool.submit(_work, source).result()
-        except BrokenProcessPool:
-            return refuse_deadly(source)
-
-
-def refuse_deadly(source: str) -> ClipError:
-    return ClipError(f"{source}: ends the process that reads it; shrink or cut it, or leave it out")
-
-
-@contextmanager
-def _pool(describer: Describer, workers: int) -> Iterator[ProcessPoolExecutor]:
-    from multiprocessing import get_context
-
-    threads = max(1, (os.cpu_count() or 1) // workers)
-    with ExitStack() as stack:
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin_work, (describer, threads))
-        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        yield pool
-
-
-_working: list[Describer] = []
-"""Of a worker: the one model that it has."""
-
-
-def _begin_work(describer: Describer, threads: int) -> None:
-    import torch
-
-    torch.set_num_threads(threads)
-    _end_with_parent()
-    _working[:] = [describer]
-
-
-def _end_with_parent() -> None:
-    """Workers of a process that was killed would wait for ever."""
-    from multiprocessing import parent_process
-
-    parent = parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _work(source: str) -> Described | ClipError:
-    return _try(_working[0], source)
+    return share_work(partial(_try, describer), sources, workers, refuse_deadly)
 
 
 def _try(describer: Describer, source: str) -> Described | ClipError:

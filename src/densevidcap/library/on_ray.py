@@ -23,8 +23,9 @@ from typing import Any
 
 from densevidcap.errors import ClipError, DenseVidCapError, MissingExtraError, ModelError
 from densevidcap.files import LOCK, hold
-from densevidcap.library.describing import Described, Describer, Outcome, refuse_deadly
+from densevidcap.library.describing import Described, Describer, Outcome
 from densevidcap.library.store import name_path
+from densevidcap.workers import refuse_deadly
 
 TRIES = 2
 """How often a clip is begun. One that ended its worker each time has failed."""

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from densevidcap.config import CaptionerConfig, build_section
+from densevidcap.config import CaptionerConfig
+from densevidcap.config_files import build_section
 from densevidcap.data.text import Vocabulary, match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
@@ -79,34 +80,26 @@ class CaptionModel(nn.Module):
 
     def forward(self, streams: Streams, words: Tensor) -> Tensor:
         """Logits (N, L, V) of the word after each of the words (N, L)."""
-        return self.project(self.follow(streams, words))
-
-    def follow(self, streams: Streams, words: Tensor) -> Tensor:
-        """Hidden vectors (N, L, H), each of which decides the word after."""
-        return self.decode(self.encode(streams), words)[0]
+        return self.project(self.decode(self.encode(streams, words.shape[1]), words)[0])
 
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden vectors (…, H) to logits (…, V)."""
         return F.linear(self.choice(self.dropout(hidden)), self.words.weight, self.bias)
 
-    def encode(self, streams: Streams, steps: int = 0) -> State:
-        """The state before the first word; with `steps`, for so many at most and one by one."""
+    def encode(self, streams: Streams, steps: int) -> State:
+        """The state before the first word, for so many words at most."""
         seen = self.fusion(streams)
         if self.config.order == "random":
             seen = replace(seen, frames=shuffle(seen.frames, seen.lengths, self.training))
-        state = self.decoder.encode(seen)
+        state = self.decoder.encode(seen, steps)
         if self.anchor is not None:
-            state["anchor"] = self.anchor(seen.whole)
-        return self.decoder.look_ahead(state, steps) if steps else state
+            joined = self.decoder.speaker.end_gates(self.anchor(seen.whole))
+            state.ahead = state.ahead + joined.unsqueeze(1)
+        return state
 
     def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
         """Hidden vectors (N, L, H) after the words (N, L), and the state after the last."""
-        inputs = self._read(words)
-        if self.anchor is None:
-            return self.decoder.decode(state, inputs)
-        hidden, after = self.decoder.decode(state, inputs + state["anchor"].unsqueeze(1))
-        after["anchor"] = state["anchor"]
-        return hidden, after
+        return self.decoder.decode(state, self._read(words))
 
     def _read(self, words: Tensor) -> Tensor:
         """Embedded words (…, E)."""
@@ -117,11 +110,8 @@ class CaptionModel(nn.Module):
     @torch.no_grad()
     def step(self, state: State, words: Tensor) -> tuple[Tensor, State]:
         """Log-probabilities (N, V) of the word after the words (N,), and the state after these."""
-        if state.ahead is None:
-            hidden, after = self.decode(state, words.unsqueeze(1))
-        else:
-            said, places = words.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-            hidden, after = self.decoder.step(state, self._read(said), places)
+        said, places = words.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        hidden, after = self.decoder.step(state, self._read(said), places)
         return self._choose(hidden[:, 0]), after
 
     def _choose(self, hidden: Tensor) -> Tensor:
@@ -136,11 +126,22 @@ class CaptionModel(nn.Module):
         torch.addmm(self.bias, chosen, self.words.weight.t(), out=logits[:, :size])
         return logits.log_softmax(-1)[:, :size]
 
-    def loss(self, streams: Streams, sentences: Tensor, label_smoothing: float = 0.0) -> Tensor:
-        """Mean cross-entropy of the words of sentences (N, L)."""
+    def loss(
+        self,
+        streams: Streams,
+        sentences: Tensor,
+        label_smoothing: float = 0.0,
+        owners: Tensor | None = None,
+    ) -> Tensor:
+        """Mean cross-entropy of the words of sentences (N, L).
+
+        Owners (N,) are the streams' sequences that sentences are of, where several share one.
+        """
         targets = sentences[:, 1:]
         said = targets != Vocabulary.PAD
-        hidden = self.follow(streams, sentences[:, :-1])
+        state = self.encode(streams, targets.shape[1])
+        shared = state if owners is None else state.select(owners)
+        hidden, _ = self.decode(shared, sentences[:, :-1])
         # Only real words go through the widest layer: padding is about half of a batch.
         logits = self.project(hidden[said])
         return F.cross_entropy(logits, targets[said], label_smoothing=label_smoothing)

@@ -3,101 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from densevidcap.config import CaptionerConfig
 from densevidcap.models.fusion import Seen
-
-
-class Recurrence(nn.LSTM):
-    """(N, T, D) to (N, T, H); its memory (N, 2, H) holds each row's hidden and cell state."""
-
-    def __init__(self, features: int, hidden: int) -> None:
-        super().__init__(features, hidden, batch_first=True)
-
-    def begin(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Outputs (N, T, H) from an empty memory, and the memory after each row's own last step."""
-        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        outputs, (hidden, cell) = self(packed)
-        padded, _ = pad_packed_sequence(outputs, batch_first=True)
-        return padded, torch.stack((hidden[0], cell[0]), 1)
-
-    def go_on(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Outputs (N, L, H) of further steps, and the memory after them."""
-        return self._run(x, memory, tuple(self.all_weights[0]))
-
-    def step_zero_input(self, steps: int, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """The same for inputs that are zero, at less than half the cost: none is multiplied."""
-        nothing = memory.new_zeros(len(memory), steps, 1)
-        _, *others = self.all_weights[0]
-        return self._run(nothing, memory, (memory.new_zeros(4 * self.hidden_size, 1), *others))
-
-    def begin_gates(self, x: Tensor) -> Tensor:
-        """What the first features (N, T, <= D) of inputs add to gates (N, T, 4 H), with biases."""
-        weight, _, *biases = self.all_weights[0]
-        return F.linear(x, weight[:, : x.shape[-1]], biases[0] + biases[1])
-
-    def end_gates(self, x: Tensor) -> Tensor:
-        """What the last features (…, < D) of inputs add to gates (…, 4 H)."""
-        return F.linear(x, self.all_weights[0][0][:, -x.shape[-1] :])
-
-    def go_on_from(self, gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """The output (N, 1, H) of one more step, and the memory after it.
-
-        `gates` (N, 4 H) have all inputs already.
-        """
-        hidden, cell = memory.unbind(1)
-        gates = gates.addmm(hidden, self.all_weights[0][1].t())
-        let_in, keep, new, let_out = gates.chunk(4, 1)
-        cell = keep.sigmoid() * cell + let_in.sigmoid() * new.tanh()
-        hidden = let_out.sigmoid() * cell.tanh()
-        return hidden.unsqueeze(1), torch.stack((hidden, cell), 1)
-
-    def _run(self, x: Tensor, memory: Tensor, weights: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        hidden, cell = memory.unbind(1)
-        if x.shape[1] == 1:
-            # Whole-sequence kernels prepare the weights first; a single step is over by then.
-            hidden, cell = torch.lstm_cell(x[:, 0], (hidden, cell), *weights)
-            return hidden.unsqueeze(1), torch.stack((hidden, cell), 1)
-        outputs, hidden, cell = torch.lstm(
-            x,
-            (hidden[None].contiguous(), cell[None].contiguous()),
-            weights,
-            has_biases=True,
-            num_layers=1,
-            dropout=0.0,
-            train=self.training,
-            bidirectional=False,
-            batch_first=True,
-        )
-        return outputs, torch.stack((hidden[0], cell[0]), 1)
-
-    def empty(self, like: Tensor) -> Tensor:
-        """The memory (N, 2, H) of nothing, for as many rows as `like` has."""
-        return like.new_zeros(len(like), 2, self.hidden_size)
+from densevidcap.models.recurrence import Recurrence
 
 
 class State(dict[str, Tensor]):
     """What a model remembers between two words: tensors whose first axis is the rows N.
 
-    "anchor" (N, E), if there is one, is added to every word.
+    "memory" (N, 2, H) is that of the LSTM that hears the words. Rows may share what they see:
+    "owner" (N,) says whose row of `ahead` is theirs, "step" (N,) how far they have come.
     """
 
-    ahead: Tensor | None = None
-    """(K, S, …): what the next S steps of each of the K sequences need whatever is said. Rows of
-    one sequence share it: "owner" (N,) says whose they are, "step" (N,) how far they have come."""
+    ahead: Tensor
+    """(K, S, 4 H): what the gates of the next S steps of each of K sequences have, whatever is
+    said."""
+
+    @classmethod
+    def begin(cls, ahead: Tensor, memory: Tensor, **seen: Tensor) -> State:
+        owner = torch.arange(len(memory), device=memory.device)
+        state = cls(memory=memory, owner=owner, step=torch.zeros_like(owner), **seen)
+        state.ahead = ahead
+        return state
 
     def select(self, rows: Tensor) -> State:
-        return self.keep({name: tensor[rows] for name, tensor in self.items()})
+        return self.replace(**{name: tensor[rows] for name, tensor in self.items()})
 
-    def keep(self, tensors: Mapping[str, Tensor]) -> State:
-        """Other tensors, but the same ahead of them."""
-        state = State(tensors)
+    def replace(self, **tensors: Tensor) -> State:
+        """The same with these tensors in place of its own."""
+        state = State({**self, **tensors})
         state.ahead = self.ahead
         return state
 
@@ -109,26 +47,37 @@ class Decoder(nn.Module, ABC):
     saying one word after the other are the same code.
     """
 
+    @property
     @abstractmethod
-    def encode(self, seen: Seen) -> State: ...
+    def speaker(self) -> Recurrence:
+        """The LSTM that hears the words, as the last of its inputs."""
 
     @abstractmethod
+    def encode(self, seen: Seen, steps: int) -> State:
+        """The state before the first word, for so many steps at most."""
+
     def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
         """Embedded words (N, L, E) to hidden vectors (N, L, H), and the state after them."""
-
-    def look_ahead(self, state: State, steps: int) -> State:  # noqa: ARG002
-        """The same state for words that come one by one, at most so many.
-
-        What they do not change is computed here, once for all that may be said.
-        """
-        return state
+        steps = state["step"][:, None] + torch.arange(words.shape[1], device=words.device)
+        known = state.ahead[state["owner"][:, None], steps]
+        return self._go_on(state, known + self.speaker.end_gates(words))
 
     def step(self, state: State, words: Tensor, places: Tensor) -> tuple[Tensor, State]:
-        """Hidden vectors (N, 1, H) after one more word, and the state; after `look_ahead`.
+        """Hidden vectors (N, 1, H) after one more word, and the state.
 
-        Embedded words (U, E) are those that differ; places (N,) tell which of them each row says.
+        Embedded words (U, E) are those that differ; places (N,) tell which of them each row says:
+        many rows say the same word, and it is multiplied once.
         """
-        return self.decode(state, words[places].unsqueeze(1))
+        gates = state.ahead[state["owner"], state["step"]] + self.speaker.end_gates(words)[places]
+        return self._go_on(state, gates.unsqueeze(1))
+
+    def _go_on(self, state: State, gates: Tensor) -> tuple[Tensor, State]:
+        hidden, memory = self._speak(state, gates)
+        return hidden, state.replace(memory=memory, step=state["step"] + gates.shape[1])
+
+    def _speak(self, state: State, gates: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden vectors (N, L, H) and the memory, by gates (N, L, 4 H) that have the words."""
+        return self.speaker.go_on(gates, state["memory"])
 
 
 class S2VT(Decoder):
@@ -163,50 +112,22 @@ class S2VT(Decoder):
             seen = lstm.input_size - (self.embedding if lstm is self.upper else 0)
             inputs[:, :seen] *= visual_gain
 
-    def encode(self, seen: Seen) -> State:
+    @property
+    def speaker(self) -> Recurrence:
+        return self.upper
+
+    def encode(self, seen: Seen, steps: int) -> State:
+        """Lower LSTMs never hear of the words: they run on to the last step at once."""
         orders = (seen.frames, reverse(seen.frames, seen.lengths))
-        state, codes = State(), []
-        for number, (lstm, frames) in enumerate(zip(self.lower, orders, strict=False)):
+        read, blind = [], []
+        for lstm, frames in zip(self.lower, orders, strict=False):
             assert isinstance(lstm, Recurrence)
-            code, state[f"lower{number}"] = lstm.begin(frames, seen.lengths)
-            codes.append(code)
-        no_words = (0, self.embedding)
-        inputs = F.pad(self.dropout(torch.cat(codes, dim=-1)), no_words)
-        _, state["upper"] = self.upper.begin(inputs, seen.lengths)
-        return state
-
-    def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
-        codes, after = self._go_on_blindly(state, words.shape[1])
-        inputs = torch.cat([codes, words], dim=-1)
-        hidden, after["upper"] = self.upper.go_on(inputs, state["upper"])
-        return hidden, after
-
-    def look_ahead(self, state: State, steps: int) -> State:
-        """Lower LSTMs never hear of the words, nor does what the upper one has from them."""
-        codes, _ = self._go_on_blindly(state, steps)
-        owner = torch.arange(len(codes), device=codes.device)
-        ready = State(upper=state["upper"], owner=owner, step=torch.zeros_like(owner))
-        ready.ahead = self.upper.begin_gates(codes)
-        if "anchor" in state:
-            ready.ahead = ready.ahead + self.upper.end_gates(state["anchor"]).unsqueeze(1)
-        return ready
-
-    def step(self, state: State, words: Tensor, places: Tensor) -> tuple[Tensor, State]:
-        assert state.ahead is not None
-        # Many rows say the same word: it is multiplied once.
-        gates = state.ahead[state["owner"], state["step"]] + self.upper.end_gates(words)[places]
-        hidden, memory = self.upper.go_on_from(gates, state["upper"])
-        return hidden, state.keep({**state, "upper": memory, "step": state["step"] + 1})
-
-    def _go_on_blindly(self, state: State, steps: int) -> tuple[Tensor, State]:
-        """Codes (N, L, H) of the lower LSTMs, which see no frames any more."""
-        after, codes = State(state), []
-        for number, lstm in enumerate(self.lower):
-            assert isinstance(lstm, Recurrence)
-            name = f"lower{number}"
-            code, after[name] = lstm.step_zero_input(steps, state[name])
-            codes.append(code)
-        return self.dropout(torch.cat(codes, dim=-1)), after
+            code, memory = lstm.begin(frames, seen.lengths)
+            read.append(code)
+            blind.append(lstm.step_zero_input(steps, memory)[0])
+        codes = (self.dropout(torch.cat(each, dim=-1)) for each in (read, blind))
+        _, memory = self.upper.begin(next(codes), seen.lengths)
+        return State.begin(self.upper.begin_gates(next(codes)), memory)
 
 
 def reverse(frames: Tensor, lengths: Tensor) -> Tensor:
@@ -238,15 +159,15 @@ class MeanPooling(Decoder):
         super().__init__()
         self.lstm = Recurrence(width + embedding, hidden)
 
-    def encode(self, seen: Seen) -> State:
-        total = seen.frames.masked_fill(seen.padding[..., None], 0).sum(1)
-        mean = total / seen.lengths[:, None]
-        return State(mean=mean, memory=self.lstm.empty(mean))
+    @property
+    def speaker(self) -> Recurrence:
+        return self.lstm
 
-    def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
-        mean = state["mean"].unsqueeze(1).expand(-1, words.shape[1], -1)
-        hidden, memory = self.lstm.go_on(torch.cat([mean, words], dim=-1), state["memory"])
-        return hidden, State(mean=state["mean"], memory=memory)
+    def encode(self, seen: Seen, steps: int) -> State:
+        total = seen.frames.masked_fill(seen.padding[..., None], 0).sum(1)
+        mean = (total / seen.lengths[:, None]).unsqueeze(1)
+        ahead = self.lstm.begin_gates(mean).expand(-1, steps, -1)
+        return State.begin(ahead, self.lstm.empty(mean))
 
 
 class SoftAttention(Decoder):
@@ -259,29 +180,36 @@ class SoftAttention(Decoder):
         self.key = nn.Linear(width, width, bias=False)
         self.energy = nn.Linear(width, 1, bias=False)
 
-    def encode(self, seen: Seen) -> State:
-        return State(
+    @property
+    def speaker(self) -> Recurrence:
+        return self.lstm
+
+    def encode(self, seen: Seen, steps: int) -> State:
+        # Nothing is known ahead: what is looked at follows from what is said.
+        nothing = seen.frames.new_zeros(1, 1, 1).expand(len(seen.frames), steps, -1)
+        return State.begin(
+            nothing,
+            self.lstm.empty(seen.frames),
             frames=seen.frames,
             keys=self.key(seen.frames),
             padding=seen.padding,
-            memory=self.lstm.empty(seen.frames),
         )
 
-    def decode(self, state: State, words: Tensor) -> tuple[Tensor, State]:
+    def _speak(self, state: State, gates: Tensor) -> tuple[Tensor, Tensor]:
+        """What to look at depends on the word before, so this one model goes step by step."""
         memory, outputs = state["memory"], []
-        # What to look at depends on the word before, so this one model goes step by step.
-        for word in words.unbind(1):
-            context = self._attend(state, memory)
-            output, memory = self.lstm.go_on(torch.cat([context, word[:, None]], dim=-1), memory)
+        for each in gates.unbind(1):
+            looked = self.lstm.begin_gates(self._attend(state, memory))
+            output, memory = self.lstm.go_on(each.unsqueeze(1) + looked, memory)
             outputs.append(output)
-        return torch.cat(outputs, dim=1), State({**state, "memory": memory})
+        return torch.cat(outputs, dim=1), memory
 
     def _attend(self, state: State, memory: Tensor) -> Tensor:
         """(N, 1, D): additive attention of each row's hidden state to its frames."""
         looking_for: Tensor = self.query(memory[:, :1])
         energy: Tensor = self.energy(torch.tanh(state["keys"] + looking_for)).squeeze(-1)
         weights = energy.masked_fill(state["padding"], float("-inf")).softmax(-1)
-        return weights.unsqueeze(1) @ state["frames"]
+        return weights.unsqueeze(1) @ state["frames"].to(weights.dtype)
 
 
 def build_decoder(config: CaptionerConfig) -> Decoder:

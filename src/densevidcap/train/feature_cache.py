@@ -12,11 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +31,19 @@ from densevidcap.data.failures import naming
 from densevidcap.data.feature_files import FeatureClip, is_features
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.sampling import Sampling, end_of
-from densevidcap.errors import ClipError, CorpusError, ModelError
+from densevidcap.errors import ClipError, CorpusError, DenseVidCapWarning, ModelError
 from densevidcap.files import hold, writing
+from densevidcap.models.device import device_of
 from densevidcap.models.streams import ExtractedStream, find_stream
-from densevidcap.models.word_detector import FastEncoder, RegionEncoder
+from densevidcap.models.word_detector import FastEncoder, RegionEncoder, choose_numbers
 from densevidcap.progress import Progress, Silent
 from densevidcap.types import FloatArray, Frames, TimeArray
+from densevidcap.workers import count_workers, refuse_deadly, share_work
 
 DATA = "features.f16"
 INDEX = "index.jsonl"
+WORTH = 25
+"""Clips that are worth the start of another process that looks at them: a few seconds."""
 
 
 class FeatureCache:
@@ -107,7 +114,11 @@ class FeatureCache:
         return nullcontext() if all(r.id in self for r in records) else self.filling()
 
     def append(
-        self, clip: str, times: TimeArray, features: FloatArray, origin: str | None = None
+        self,
+        clip: str,
+        times: TimeArray,
+        features: FloatArray | npt.NDArray[np.float16],
+        origin: str | None = None,
     ) -> None:
         """Add a clip; only inside `filling`."""
         shape = list(features.shape[1:])
@@ -196,7 +207,7 @@ def name_cache(
         digest.update(str(numbers).encode())
     # What is 0 belongs to eyes of another kind.
     eyes = {name: value for name, value in asdict(encoder.config).items() if value != 0}
-    digest.update(json.dumps([eyes, asdict(sampling), stage]).encode())
+    digest.update(json.dumps([eyes, sampling.to_dict(), stage]).encode())
     later = [] if stage is None else encoder.backbone.names_from(stage)
     unused = {f"backbone.{name}" for name in later}
     for name, tensor in encoder.state_dict().items():
@@ -215,22 +226,21 @@ def cache_features(
     advance: Callable[[], None] = lambda: None,
     fail_fast: bool = False,
     engine: Engine = "float32",
+    workers: int = 0,
 ) -> tuple[FeatureCache, dict[str, str]]:
     """Features of every record that is not in the cache yet, and the clips that failed, with why.
 
     What the encoder observes, or with `stage` the cells that go into that stage of the
-    backbone, always in float32. One thread decodes the next clip while the encoder works on
-    this one. With `fail_fast` the first failure is raised instead.
+    backbone, always in float32. With `fail_fast` the first failure is raised instead. `workers`
+    are processes that look (`TrainingConfig.workers`); clips are appended in the records' order
+    by this one alone, however many there are.
     """
     records = list(records)
-    fast = FastEncoder(encoder, engine if stage is None else "float32")
-    cache = FeatureCache(folder / name_cache(encoder, sampling, stage, fast.numbers))
+    eyes = _Eyes(encoder, sampling, stage, engine if stage is None else "float32")
+    numbers = choose_numbers(encoder, eyes.engine)
+    cache = FeatureCache(folder / name_cache(encoder, sampling, stage, numbers))
     failures: dict[str, str] = {}
-
-    def read(record: ClipRecord) -> Frames:
-        return _open(record).sample(sampling, encoder.form)
-
-    with cache.open_for(records), ThreadPoolExecutor(1) as reader:
+    with cache.open_for(records):
         missing = []
         for record in records:
             if record.id in cache:
@@ -238,25 +248,101 @@ def cache_features(
                 advance()
             else:
                 missing.append(record)
-        upcoming = [reader.submit(read, record) for record in missing[:2]]
-        for position, record in enumerate(missing):
-            if position + 2 < len(missing):
-                upcoming.append(reader.submit(read, missing[position + 2]))
+        count = _choose_workers(encoder, len(missing), workers)
+        with closing(
+            _look_here(eyes, missing) if count == 1 else eyes.share(missing, count)
+        ) as clips:
+            for record, seen in clips:
+                if isinstance(seen, ClipError):
+                    if fail_fast:
+                        raise seen
+                    failures[record.id] = str(seen)
+                else:
+                    for text in seen.warned:
+                        warnings.warn(text, DenseVidCapWarning, stacklevel=2)
+                    origin = describe_origin(record.source)
+                    cache.append(record.id, seen.times, seen.features, origin)
+                advance()
+    return cache, failures
+
+
+def _choose_workers(encoder: RegionEncoder, clips: int, wanted: int) -> int:
+    """Only a CPU that looks at pictures gains by several processes."""
+    device = device_of(encoder).type
+    if device != "cpu" or not isinstance(encoder.form, tuple):
+        return 1
+    return max(1, min(wanted, clips)) if wanted else count_workers(clips, device, worth=WORTH)
+
+
+class _Seen(NamedTuple):
+    """Of one clip."""
+
+    times: TimeArray
+    features: npt.NDArray[np.float16]
+    warned: tuple[str, ...] = ()
+    """What was odd about it, as far as nobody was told yet."""
+
+
+Outcome: TypeAlias = tuple[ClipRecord, _Seen | ClipError]
+"""A clip, and what became of it."""
+
+
+@dataclass(frozen=True)
+class _Eyes:
+    """An encoder and how it looks at clips, here or in other processes."""
+
+    encoder: RegionEncoder
+    sampling: Sampling
+    stage: int | None
+    engine: Engine
+
+    @cached_property
+    def _fast(self) -> FastEncoder:
+        return FastEncoder(self.encoder, self.engine)
+
+    def open(self, record: ClipRecord) -> Frames:
+        return _open(record).sample(self.sampling, self.encoder.form)
+
+    def look(self, frames: Frames) -> _Seen:
+        fast, images = self._fast, frames.images
+        seen = fast.observe(images)[0] if self.stage is None else fast.begin(images, self.stage)
+        return _Seen(frames.times, seen.astype(np.float16))
+
+    def share(self, records: Sequence[ClipRecord], workers: int) -> Generator[Outcome, None, None]:
+        return share_work(self._try, records, workers, _refuse, ordered=True)
+
+    def _try(self, record: ClipRecord) -> _Seen | ClipError:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DenseVidCapWarning)
             try:
                 with naming(record.id):
-                    frames = upcoming.pop(0).result()
-                    images = frames.images
-                    features = (
-                        fast.observe(images)[0] if stage is None else fast.begin(images, stage)
-                    )
-                origin = describe_origin(record.source)
-                cache.append(record.id, frames.times, features, origin)
+                    seen = self.look(self.open(record))
             except ClipError as error:
-                if fail_fast:
-                    raise
-                failures[record.id] = str(error)
-            advance()
-    return cache, failures
+                return error
+        told = dict.fromkeys(
+            str(each.message) for each in caught if issubclass(each.category, DenseVidCapWarning)
+        )
+        return seen._replace(warned=tuple(told))
+
+
+def _refuse(record: ClipRecord) -> _Seen | ClipError:
+    return refuse_deadly(record.id)
+
+
+def _look_here(eyes: _Eyes, records: Sequence[ClipRecord]) -> Generator[Outcome, None, None]:
+    """One thread decodes the next clips while the encoder works on this one."""
+    with ThreadPoolExecutor(1) as reader:
+        upcoming = [reader.submit(eyes.open, record) for record in records[:2]]
+        for position, record in enumerate(records):
+            if position + 2 < len(records):
+                upcoming.append(reader.submit(eyes.open, records[position + 2]))
+            try:
+                with naming(record.id):
+                    seen = eyes.look(upcoming.pop(0).result())
+            except ClipError as error:
+                yield record, error
+            else:
+                yield record, seen
 
 
 def fit_streams(
@@ -295,7 +381,7 @@ def cache_streams(
     caches = {}
     for name, stream in streams.items():
         advance = progress.count(f"reading {name}", len(records))
-        depends_on = [stream.identify(), asdict(sampling)]
+        depends_on = [stream.identify(), sampling.to_dict()]
         if stream.numbers != torch.float32:
             depends_on.append(str(stream.numbers))
         digest = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:12]

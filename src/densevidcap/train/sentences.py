@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +37,9 @@ POOL = 20
 
 class Batch(NamedTuple):
     streams: Streams
+    """Of K looks at region-sequences."""
+    owners: Tensor
+    """(N,): the look that each sentence is learned from."""
     sentences: Tensor
     """(N, L)"""
 
@@ -50,6 +53,20 @@ class Pair(NamedTuple):
     own: int
     """With a region's voice, if it trains that."""
     words: tuple[int, ...]
+
+
+class Look(NamedTuple):
+    """Captions of a clip that are learned from the same frames of the same sequence."""
+
+    pairs: Sequence[Pair]
+    sequence: int
+    is_alone: bool = False
+    """Whether they train a region's voice."""
+
+    @property
+    def length(self) -> int:
+        """Of the longest caption."""
+        return max(len(pair.words) for pair in self.pairs)
 
 
 class SentenceTask:
@@ -118,37 +135,43 @@ class SentenceTask:
         return min(len(self.pairs), clips * self.options.captions_per_clip)
 
     def batches(self, epoch: int) -> Iterator[Batch]:
+        """Looks of like lengths together, so that a batch has little padding."""
         random = np.random.default_rng((self.options.seed, epoch))
-        order = random.permutation(len(self.pairs))[: self._drawn()]
+        drawn = random.permutation(len(self.pairs))[: self._drawn()]
         size = self.options.batch
-        for start in range(0, len(order), POOL * size):
-            pool = sorted(order[start : start + POOL * size], key=self._length)
-            parts = [pool[begin : begin + size] for begin in range(0, len(pool), size)]
-            for part in random.permutation(len(parts)):
-                yield self._collate([self.pairs[place] for place in parts[part]], random)
+        for pool in _cut(self._look([self.pairs[place] for place in drawn], random), POOL * size):
+            batches = list(_cut(sorted(pool, key=lambda look: look.length), size))
+            for place in random.permutation(len(batches)):
+                yield self._collate(batches[place], random)
 
-    def _length(self, place: int) -> int:
-        return len(self.pairs[place].words)
+    def _look(self, pairs: Sequence[Pair], random: np.random.Generator) -> list[Look]:
+        """The pairs in looks of so many captions at most, in random order.
 
-    def _collate(
-        self,
-        pairs: Sequence[Pair],
-        random: np.random.Generator | None,
-        is_alone: bool = False,
-    ) -> Batch:
-        share = self.region_voice if random is not None else float(is_alone)
-        rows = [self._row(pair, share, random) for pair in pairs]
-        words = [torch.tensor(pair.words, device="cpu") for pair in pairs]
+        A caption trains a region's voice with its probability, if a sequence shows it.
+        """
+        alike: dict[tuple[int, int, bool], list[Pair]] = {}
+        for pair, drawn in zip(pairs, random.random(len(pairs)), strict=True):
+            is_alone = pair.own != LEFT_OUT and bool(drawn < self.region_voice)
+            sequence = pair.own if is_alone else pair.sequence
+            alike.setdefault((pair.clip, sequence, is_alone), []).append(pair)
+        most = self.options.captions_together
+        looks = [
+            Look(told[begin : begin + most], sequence, is_alone)
+            for (_, sequence, is_alone), told in alike.items()
+            for begin in range(0, len(told), most)
+        ]
+        return [looks[place] for place in random.permutation(len(looks))]
+
+    def _collate(self, looks: Sequence[Look], random: np.random.Generator | None) -> Batch:
+        clips = [look.pairs[0].clip for look in looks]
+        rows = [
+            Row(self.views[clip], look.sequence, self._draw(clip, random), look.is_alone)
+            for clip, look in zip(clips, looks, strict=True)
+        ]
+        owners = [place for place, look in enumerate(looks) for _ in look.pairs]
+        words = [torch.tensor(pair.words, device="cpu") for look in looks for pair in look.pairs]
         padded = pad_sequence(words, batch_first=True, padding_value=Vocabulary.PAD)
-        return Batch(self._make(rows), padded)
-
-    def _row(self, pair: Pair, share: float, random: np.random.Generator | None) -> Row:
-        """By a region's voice with that probability, if a sequence shows the caption."""
-        frames = self._draw(pair.clip, random)
-        drawn = 0.0 if random is None or not share else random.random()
-        if pair.own != LEFT_OUT and drawn < share:
-            return Row(self.views[pair.clip], pair.own, frames, is_alone=True)
-        return Row(self.views[pair.clip], pair.sequence, frames)
+        return Batch(self._make(rows), torch.tensor(owners, device="cpu"), padded)
 
     def _make(self, rows: Sequence[Row]) -> Streams:
         widths = self.model.widths
@@ -164,14 +187,16 @@ class SentenceTask:
         return np.sort(random.choice(count, drawn, replace=False))
 
     def loss(self, batch: Batch) -> Tensor:
-        return self.model.loss(batch.streams, batch.sentences, self.options.label_smoothing)
+        smoothing = self.options.label_smoothing
+        return self.model.loss(batch.streams, batch.sentences, smoothing, batch.owners)
 
     def divide(self, batch: Batch, rank: int, size: int) -> tuple[Batch, float]:
         """Every `size`-th sentence; all of them, if there are fewer than processes."""
         if len(batch.sentences) < size:
             return batch, 1 / size
         rows = slice(rank, None, size)
-        part = Batch(batch.streams.select(rows), batch.sentences[rows])
+        looks, owners = batch.owners[rows].unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        part = Batch(batch.streams.select(looks), owners, batch.sentences[rows])
         words = (_count_words(each.sentences) for each in (part, batch))
         return part, next(words) / next(words)
 
@@ -190,14 +215,34 @@ class SentenceTask:
 
     def _measure(self, is_alone: bool) -> float:
         total, words = 0.0, 0
-        for start in range(0, len(self.held_out), self.options.batch):
-            part = self.held_out[start : start + self.options.batch]
-            batch = self._collate(part, None, is_alone)
-            batch = move(batch, device_of(self.model))
+        looks = [
+            Look([pair], pair.own, is_alone=True)
+            if is_alone and pair.own != LEFT_OUT
+            else Look([pair], pair.sequence)
+            for pair in self.held_out
+        ]
+        for part in _cut(looks, self.options.batch):
+            batch = move(self._collate(part, None), device_of(self.model))
             count = _count_words(batch.sentences)
             total += float(self.model.loss(batch.streams, batch.sentences)) * count
             words += count
         return total / words
+
+
+def _cut(looks: Iterable[Look], size: int) -> Iterator[list[Look]]:
+    """Looks of so many captions together; one that lies across an end becomes two."""
+    part: list[Look] = []
+    room = size
+    for look in looks:
+        rest = look
+        while len(rest.pairs) >= room:
+            yield [*part, rest._replace(pairs=rest.pairs[:room])]
+            rest, part, room = rest._replace(pairs=rest.pairs[room:]), [], size
+        if rest.pairs:
+            part.append(rest)
+            room -= len(rest.pairs)
+    if part:
+        yield part
 
 
 def _count_words(sentences: Tensor) -> int:

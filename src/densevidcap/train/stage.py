@@ -53,7 +53,7 @@ RUN = "training"
 SETTINGS = "settings.json"
 CLIPS = "clips.json"
 """The clips that a run began with."""
-WITHOUT_EFFECT = ("about", "device", "engine", "still", "checkpoint_seconds")
+WITHOUT_EFFECT = ("about", "device", "engine", "still", "workers", "checkpoint_seconds")
 """Settings that a run may change when it goes on: its weights depend on them in the last digits,
 or not at all."""
 
@@ -152,7 +152,7 @@ class CorpusStage(ABC):
         With `cut`, what goes into that stage of the backbone.
         """
         advance = progress.count("reading clips", len(self.clips))
-        sampling = choose_sampling(self.config)
+        sampling = Sampling.of(self.config.frames)
         features, failures = cache_features(
             self.clips,
             encoder,
@@ -162,6 +162,7 @@ class CorpusStage(ABC):
             advance,
             self._fail_fast,
             self.config.engine,
+            self.config.training.workers,
         )
         readable = [record.id for record in self.clips if record.id in features]
         if not readable:
@@ -239,7 +240,7 @@ class ViewStage(CorpusStage):
     def list_settings(self) -> dict[str, Any]:
         sections = ("regions", "association", "streams")
         listed = {name: asdict(getattr(self.config, name)) for name in sections}
-        return {"frames": asdict(choose_sampling(self.config)), **listed}
+        return {"frames": Sampling.of(self.config.frames).to_dict(), **listed}
 
     def read_views(self, progress: Progress) -> None:
         """`views` of the clips, and the `sequences` that their captions describe."""
@@ -318,16 +319,11 @@ def open_views(
         config.streams.lexicon_size,
         advance,
     )
-    sampling = choose_sampling(config)
+    sampling = Sampling.of(config.frames)
     views.extracted = cache_streams(
         clips, extracted, features, cache, sampling, progress, fail_fast
     )
     return views
-
-
-def choose_sampling(config: ModelConfig) -> Sampling:
-    """Which frames of a clip are looked at."""
-    return Sampling(config.frames.strategy, config.frames.most, config.frames.seed)
 
 
 def with_config(card: Mapping[str, Any], config: ModelConfig) -> dict[str, Any]:

@@ -16,17 +16,18 @@ from densevidcap.config import FEATURES, EyesConfig, ModelConfig, WordTrainingCo
 from densevidcap.data.feature_files import Census, take_census
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.detection import average_precision, detect
-from densevidcap.model_folder import WEIGHTS, hash_file
-from densevidcap.models.backbones.weights import load_imagenet, load_weights, read_weights
+from densevidcap.model_folder import WEIGHTS
+from densevidcap.models.backbones.weights import load_file_weights, load_imagenet
 from densevidcap.models.device import device_of
 from densevidcap.models.losses import mil_loss, mimll_loss, mll_loss
 from densevidcap.models.shown_words import score_frames
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.progress import Progress
 from densevidcap.train.feature_cache import FeatureCache, gather
-from densevidcap.train.stage import RUN, TrainingStage, choose_sampling, describe_start
+from densevidcap.train.stage import RUN, TrainingStage, describe_start
 from densevidcap.types import FloatArray
 
 
@@ -254,7 +255,7 @@ class WordStage(TrainingStage):
 
     def list_settings(self) -> dict[str, Any]:
         return {
-            "frames": asdict(choose_sampling(self.config)),
+            "frames": Sampling.of(self.config.frames).to_dict(),
             "eyes": asdict(self.config.eyes),
             "words": asdict(self.config.words),
             "training": asdict(self.options),
@@ -329,8 +330,7 @@ def start_encoder(model: LexicalFCN, weights: Path | str) -> dict[str, str]:
     if not isinstance(weights, Path) and not backbone.state_dict():
         return {"weights": "none", "licence": "not stated"}
     if weights == "imagenet":
-        package, lacking = load_imagenet(backbone)
-        origin = {"weights": package.distribution, "licence": package.licence}
+        origin, lacking = load_imagenet(backbone)
         return origin | _tell_lacking(lacking)
     path = Path(weights)
     if path.is_dir():
@@ -344,8 +344,7 @@ def start_encoder(model: LexicalFCN, weights: Path | str) -> dict[str, str]:
             )
         backbone.load_state_dict(known.backbone.state_dict())
         return describe_start(path)
-    lacking = load_weights(backbone, read_weights(path), str(path))
-    origin = {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}
+    origin, lacking = load_file_weights(backbone, path)
     return origin | _tell_lacking(lacking)
 
 

@@ -14,6 +14,7 @@ BACKBONES: dict[str, str] = {
     "resnet50": "densevidcap.models.backbones.resnet:ResNet50",
     "resnet50-keras": "densevidcap.models.backbones.resnet:KerasResNet50",
     "vgg16": "densevidcap.models.backbones.vgg:VGG16",
+    "vgg16-conv5": "densevidcap.models.backbones.vgg:VGG16Convolutions",
     "dinov2-s14": "densevidcap.models.backbones.dinov2:DINOv2",
     "dinov2-b14": "densevidcap.models.backbones.dinov2:DINOv2",
     "features": "densevidcap.models.backbones.features:GivenFeatures",

