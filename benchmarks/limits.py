@@ -89,6 +89,8 @@ def compare_stages(captioner: DenseCaptioner, film: Path, peaks: dict[str, float
 def count_flops(captioner: DenseCaptioner, film: Path) -> dict[str, int]:
     """Of the products in torch, by stage."""
     marks: list[tuple[str, int]] = []
+    # A weight that is a result as it stands, and could be trained, is more than the counter takes.
+    captioner.generator.captioner.requires_grad_(False)
     with FlopCounterMode(display=False) as counter:
         captioner.analyse(
             open_clip(film), RAW, lambda step, _: marks.append((step, counter.get_total_flops()))

@@ -108,7 +108,7 @@ class Model(DenseCaptioner):
         """At most k sentences of a clip, or of each of its shots, the best first.
 
         `frame_rate` times frames of arrays and folders, which do not tell. Keywords are those of
-        `DenseCaptioner.caption`: k, diversity, frames, beam, seed, sure, per_shot.
+        `DenseCaptioner.caption`: k, diversity, frames, beam, seed, sure, per_shot, fast.
         """
         clip = open_source(source, frame_rate)
         said = super().caption(clip, settings=settings, **keywords)

@@ -381,6 +381,11 @@ VERDICTS: dict[Verdict, float] = {"sure": 0.6, "likely": 0.3, "guess": 0.0}
 """From which confidence on a sentence is called so."""
 
 
+def judge(confidence: float) -> Verdict:
+    """The confidence in a word, by the whole percents in which it is told beside it."""
+    return next(name for name, least in VERDICTS.items() if round(confidence, 2) >= least)
+
+
 @dataclass(frozen=True)
 class Caption:
     """A sentence, the region-sequence that it describes, and what speaks for it."""
@@ -419,7 +424,7 @@ class Caption:
     @property
     def verdict(self) -> Verdict:
         """The confidence in a word."""
-        return next(name for name, least in VERDICTS.items() if self.confidence >= least)
+        return judge(self.confidence)
 
     @property
     def boxes(self) -> tuple[Box, ...]:

@@ -109,7 +109,17 @@ def test_the_cards_of_the_model_of_version_0_1_are_understood(tmp_path: Path) ->
     default = ModelConfig.read("default")
     changed = {name.partition(".")[0] for name in config.list_differences(default)}
     assert changed == {
-        *("eyes", "words", "boxes", "streams", "decoding", "evaluator", "training", "about"),
+        *(
+            "frames",
+            "eyes",
+            "words",
+            "boxes",
+            "streams",
+            "decoding",
+            "evaluator",
+            "training",
+            "about",
+        ),
     }
     assert config.streams.region_voice == 0
 

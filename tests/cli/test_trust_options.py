@@ -1,4 +1,4 @@
-"""Silence, the knob and the raw view, on the real command line with the bundled model."""
+"""Silence, the knob, the raw and the fast view, on the real command line with the bundled model."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from PIL import Image
 
 from densevidcap.cli import root
 from densevidcap.export.formats import FORMATS
+from densevidcap.pipeline.captioner import FAST
 
 SIZE = 96
 
@@ -82,6 +83,15 @@ def test_from_many_and_different_to_few_and_sure(photos: Path) -> None:
     (raw,) = caption(photos, "-k", "10", "--raw")
     assert len(raw["captions"]) == 10
     assert all(each["text"] == each["text"].lower() for each in raw["captions"])
+
+
+def test_fast_is_fewer_frames_and_sentences_and_says_so(photos: Path) -> None:
+    (usual,), (fast,) = caption(photos), caption(photos, "--fast")
+    assert "settings" not in usual
+    assert fast["settings"] == dict(FAST)
+    (mixed,) = caption(photos, "--fast", "--frames", "2", "--set", "decoding.samples=3")
+    assert mixed["settings"] == {**FAST, "frames.most": 2, "decoding.samples": 3}
+    assert all(len(each["boxes"]) <= 2 for each in mixed["captions"])
 
 
 @pytest.fixture

@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from densevidcap.config import FramesConfig
 from densevidcap.data.sampling import CELLS, Sampling, Strategy, end_of, find_still
 from densevidcap.types import ImageArray, TimeArray
 
 gaps = st.lists(st.floats(1e-3, 100), min_size=1, max_size=60)
 frame_times = gaps.map(lambda gaps: np.cumsum(gaps) - gaps[0])
 samplings = st.builds(
-    Sampling, st.sampled_from(get_args(Strategy)), st.integers(1, 70), st.integers(0, 2**32)
+    Sampling,
+    st.sampled_from(get_args(Strategy)),
+    st.integers(1, 70),
+    st.integers(0, 2**32),
+    st.just(0.0) | st.floats(0.01, 100),
+    st.integers(1, 70),
 )
 
 
@@ -30,11 +36,38 @@ def test_different_frames_in_order(
     starts = [0.0, *sorted(cuts)]
     shots = list(zip(starts, [*starts[1:], end_of(times)], strict=True))
     chosen = sampling.choose(times, shots)
-    assert len(chosen) == min(sampling.frames, len(times))
+    assert len(chosen) == sampling.count(times)
     assert (np.diff(chosen) > 0).all()
     assert chosen[0] >= 0
     assert chosen[-1] < len(times)
     np.testing.assert_array_equal(chosen, sampling.choose(times, shots))
+
+
+@given(st.integers(1, 300), st.floats(0.1, 60), st.integers(1, 40), st.integers(1, 40))
+def test_longer_clips_have_more_frames_up_to_the_most(
+    frames: int, every: float, most: int, least: int
+) -> None:
+    """Ten a second; as many as there are spans of `every` seconds, within the two bounds."""
+    times = np.arange(frames) / 10
+    count = Sampling(frames=most, every=every, least=least).count(times)
+    assert count <= min(most, frames)
+    assert count == min(most, frames) or count >= least
+    if least < count < min(most, frames):
+        assert (count - 1) * every < frames / 10 + 1e-3
+        assert frames / 10 <= count * every + 1e-3
+    assert Sampling(frames=most, least=least).count(times) == min(most, frames)
+
+
+def test_a_config_says_all_of_it() -> None:
+    config = FramesConfig(most=20, every=2.0, least=3, strategy="jittered", seed=7)
+    assert Sampling.of(config) == Sampling("jittered", 20, 7, 2.0, 3)
+
+
+@given(samplings)
+def test_what_was_made_before_lengths_mattered_still_fits(sampling: Sampling) -> None:
+    known = sampling.to_dict()
+    assert Sampling(**known).count(np.arange(50.0)) == sampling.count(np.arange(50.0))
+    assert ("every" in known) == bool(sampling.every)
 
 
 @given(st.integers(1, 40), st.integers(1, 40))

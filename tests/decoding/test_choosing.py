@@ -21,7 +21,7 @@ SEQUENCES = 4
 
 def plain(k: int = 5, diversity: float = 0.4, specificity: float = 0.05, **others: Any) -> Any:
     """By quality, difference and affinity alone, sequences in turn, but for the others."""
-    nothing = {"reuse": 1e3, "detail": 0.0, "telling": 0, "coverage": 0.0, "sure": 0.0}
+    nothing = {"reuse": 1e3, "detail": 0.0, "telling": 0, "news": 0, "coverage": 0.0, "sure": 0.0}
     return SelectionConfig(k, diversity, specificity, **(nothing | others))
 
 
@@ -161,7 +161,7 @@ def test_the_weight_of_specificity_ties_sentences_to_their_sequences() -> None:
 
 
 def test_the_same_content_words_say_the_same() -> None:
-    sentences = ["a dog and a cat", "the cat and the dog", "a cat"]
+    sentences = ["a dog and a cat", "the cat and the dog", "a cow"]
     found = make_found(sentences, np.array([0.9, 0.8, 0.1]), np.zeros((3, 3)), np.zeros((3, 2)))
     assert choose(found, plain(k=3)) == [(0, 0), (2, 1)]
 
@@ -220,3 +220,29 @@ def test_of_equally_unsure_sentences_the_best_is_guessed() -> None:
     quality, confidence = np.array([0.3, 0.5, 0.4]), np.array([0.1, 0.1, 0.05])
     found = make_found(names, quality, np.eye(3), np.zeros((3, 2)), confidence)
     assert choose_sentences(found, k=3, sure=0.9) == ["a dog runs"]
+
+
+def test_what_tells_little_is_said_where_nothing_tells_more() -> None:
+    names = ["a cat", "a dog runs", "a cow eats", "a red cow eats grass"]
+    quality, confidence = np.array([0.5, 0.3, 0.4, 0.2]), np.array([0.9, 0.6, 0.6, 0.2])
+    found = make_found(names, quality, np.eye(4), np.zeros((4, 2)), confidence)
+    assert choose_sentences(found, k=4, telling=1, sure=0.1) == [names[3]]
+    assert choose_sentences(found, k=4, telling=1, sure=0.5) == ["a cow eats"]
+    assert choose_sentences(found, k=4, telling=1, sure=0.7) == ["a cat"]
+
+
+def test_sentences_are_compared_by_what_they_tell() -> None:
+    names = ["a man talks about a man", "a man talks about a woman", "a cow eats"]
+    found = make_found(names, np.array([0.3, 0.5, 0.4]), np.eye(3), np.zeros((3, 2)))
+    talk, cow = frozenset({"man", "talks"}), frozenset({"cow", "eats"})
+    chosen = choose(found, plain(k=3), [talk, talk, cow])
+    assert [choice.candidate for choice in chosen] == [1, 2]
+    told = choose(found, plain(k=3, telling=1), [talk, talk, cow | {"red"}])
+    assert [choice.candidate for choice in told] == [2]
+
+
+def test_what_tells_no_more_is_not_said() -> None:
+    names = ["a cow eats grass", "a cow eats", "a cow", "a red cow eats grass"]
+    found = make_found(names, np.array([0.5, 0.4, 0.3, 0.2]), np.eye(4), np.zeros((4, 2)))
+    assert choose_sentences(found, k=4, news=1) == [names[0], names[3]]
+    assert choose_sentences(found, k=4, news=0) == names

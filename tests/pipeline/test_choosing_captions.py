@@ -124,6 +124,17 @@ def test_what_says_the_same_is_said_once() -> None:
     assert len(texts) == 2
 
 
+def test_what_reads_the_same_is_said_once() -> None:
+    segment = make_segment(sentences=3)
+    said = ("a dog chases a man", "a dog chases a woman", "a man is running")
+    segment = replace(segment, candidates=replace(segment.candidates, sentences=said))
+    told = make_analysis(replace(segment, probabilities=np.full_like(segment.probabilities, 0.4)))
+    assert len(choose_captions(told)) == 3
+    neutral = replace(told, config=told.config.override({"wording.gender": "seen"}))
+    texts = {caption.text for caption in choose_captions(neutral)}
+    assert texts == {"a dog chases a person", "a person is running"}
+
+
 def test_what_was_set_is_told() -> None:
     analysis = make_analysis(make_segment())
     assert choose_captions(analysis).settings == {}

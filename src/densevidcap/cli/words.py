@@ -66,7 +66,7 @@ def command(
     from densevidcap.pipeline.captioner import RANKING
     from densevidcap.pipeline.confidence import Trust
     from densevidcap.pipeline.word_boxes import place_words
-    from densevidcap.viz.responses import ResponseMap
+    from densevidcap.viz.responses import ResponseMap, level
 
     clip = open_clip(source)
     if wanted:
@@ -98,7 +98,11 @@ def command(
     for place, word, (sheet, video) in zip(places, words, drawings, strict=False):
         maps = fcn.map_words(seen, [place], config.boxes.window)
         boxes = tuple(each.box for each in place_words(fcn, seen, [word.word], config.boxes))
-        responses = trust.region.apply(maps.probabilities[:, :, 0])
+        closely, regions = (
+            trust.region.apply(each)
+            for each in (maps.probabilities[:, :, 0], seen.probabilities[:, :, place])
+        )
+        responses = level(closely, regions.max(axis=1))
         response = ResponseMap(word, maps.grid, seen.times, responses, boxes)
         _draw(response, clip, sampled, sheet, video)
 
@@ -106,6 +110,13 @@ def command(
 def _as_json(word: ShownWord) -> dict[str, object]:
     content = asdict(word) | {"box": astuple(word.box), "frame": word.source_frame}
     return {name: content[name] for name in content if name not in ("index", "source_frame")}
+
+
+_READING = (
+    "clip: the chance that it is anywhere in the clip\n"
+    "region: the chance at its best place, the box\n"
+    "box: left, top, right, bottom in hundredths"
+)
 
 
 def _print_table(words: Sequence[ShownWord]) -> None:
@@ -116,9 +127,7 @@ def _print_table(words: Sequence[ShownWord]) -> None:
     from densevidcap.cli.console import Console
     from densevidcap.cli.view import name_place
 
-    table = Table(
-        "word", "", box=box.SIMPLE_HEAD, caption="box: left, top, right, bottom in hundredths"
-    )
+    table = Table("word", "", box=box.SIMPLE_HEAD, caption=_READING, caption_justify="left")
     for heading in ("clip", "region", "time"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("place", no_wrap=True)

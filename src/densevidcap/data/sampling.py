@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -30,24 +31,44 @@ class Sampling:
 
     strategy: Strategy = "uniform"
     frames: int = 30
+    """At most."""
     seed: int = 0
     """For the random strategies; change it to see other frames of a clip."""
+    every: float = 0.0
+    """Seconds from one to the next, where that makes fewer, but at least `least`; 0: the most."""
+    least: int = 8
 
     def __post_init__(self) -> None:
         if self.strategy not in get_args(Strategy):
             raise ValueError(f"strategy must be one of {get_args(Strategy)}, not {self.strategy!r}")
         if self.frames < 1:
             raise ValueError(f"at least one frame is needed, not {self.frames}")
+        if not (self.every >= 0 and self.least >= 1):
+            raise ValueError("every is 0 or more, least 1 or more")
         if self.seed < 0:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
 
     @classmethod
     def of(cls, config: FramesConfig) -> Sampling:
-        return cls(config.strategy, config.most, config.seed)
+        return cls(config.strategy, config.most, config.seed, config.every, config.least)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What decides which frames are chosen; caches and trainings are told apart by it."""
+        known = asdict(self)
+        return known if self.every else {n: known[n] for n in ("strategy", "frames", "seed")}
+
+    def count(self, times: TimeArray) -> int:
+        """T: how many of these frames are chosen."""
+        most = min(self.frames, len(times))
+        if not self.every:
+            return most
+        # A length that is whole but for rounding does not count as longer.
+        by_time = ceil((end_of(times) - float(times[0])) / self.every - 1e-6)
+        return min(most, max(self.least, by_time))
 
     def choose(self, times: TimeArray, shots: Sequence[Shot] | None = None) -> Indices:
-        """(T,) ascending indices of different frames, T = min(frames, N), of N `times`."""
-        count = min(self.frames, len(times))
+        """(T,) ascending indices of different frames, of N `times`."""
+        count = self.count(times)
         generator = np.random.default_rng(self.seed)
         if self.strategy == "random":
             return np.sort(generator.choice(len(times), count, replace=False))

@@ -75,19 +75,30 @@ class Choice(NamedTuple):
     sequence: int
 
 
-def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
-    """In order of choice; of sentences with the same content words only one is taken."""
+def choose(
+    candidates: Candidates,
+    config: SelectionConfig,
+    contents: Sequence[frozenset[str]] | None = None,
+) -> list[Choice]:
+    """In order of choice; of sentences with the same content words only one is taken.
+
+    `contents` are what each sentence tells, if that is not its content words.
+    """
     # "a dog and a cat" says what "the cat and the dog" says.
-    contents = [frozenset(list_content_words(sentence)) for sentence in candidates.sentences]
+    if contents is None:
+        contents = [frozenset(list_content_words(each)) for each in candidates.sentences]
     units = normalise(candidates.meanings)
     quality, own = candidates.quality, config.specificity * candidates.affinities
     lengths = np.array([max(len(content) - PLAIN, 0) for content in contents])
     worth = quality + config.detail * candidates.confidence * lengths
     is_sure = (candidates.confidence >= config.sure) & (lengths >= config.telling)
     if not is_sure.any():
-        # The surest, called a guess, is better than none.
-        surest = candidates.confidence == candidates.confidence.max(initial=-np.inf)
-        is_sure = surest & (quality == quality[surest].max(initial=-np.inf))
+        # One that tells little, or else the surest, which is called a guess, is better than none.
+        is_plain = np.array([len(content) >= PLAIN for content in contents], bool)
+        last = is_plain & (candidates.confidence >= config.sure)
+        if not last.any():
+            last = candidates.confidence == candidates.confidence.max(initial=-np.inf)
+        is_sure = last & (quality == quality[last].max(initial=-np.inf))
     sameness = np.zeros(len(candidates))
     named = np.zeros(candidates.things.shape[1])
     used = np.zeros(own.shape[1])
@@ -104,9 +115,13 @@ def choose(candidates: Candidates, config: SelectionConfig) -> list[Choice]:
         used[best.sequence] += 1
         sameness += units @ units[best.candidate]
         named = np.maximum(named, candidates.things[best.candidate])
-        said = {contents[choice.candidate] for choice in chosen}
-        is_open = is_sure & [content not in said for content in contents]
+        said = [contents[choice.candidate] for choice in chosen]
+        is_open = is_sure & [_is_new(each, said, config.news) for each in contents]
     return chosen
+
+
+def _is_new(content: frozenset[str], said: Sequence[frozenset[str]], news: int) -> bool:
+    return content not in said and all(len(content - known) >= news for known in said)
 
 
 def normalise(vectors: FloatArray | Float64Array) -> Float64Array:

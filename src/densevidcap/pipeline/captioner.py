@@ -78,10 +78,19 @@ RAW: Mapping[str, Any] = {
     "wording.case": "raw",
     "wording.looks": True,
     "wording.gender": "said",
+    "wording.topics": "said",
     "selection.sure": 0.0,
+    "selection.news": 0,
     "selection.silence": False,
 }
 """Every sentence as the captioner says it, however sure it is: what metrics of captions expect."""
+FAST: Mapping[str, Any] = {
+    "frames.most": 6,
+    "decoding.samples": 10,
+    "decoding.mentions": 4,
+    "decoding.candidates": 50,
+}
+"""Fewer frames and fewer sentences to choose from: what it costs is in docs/captioning.md."""
 FREE = (
     "engine",
     "frames",
@@ -188,12 +197,14 @@ class DenseCaptioner:
         seed: int | None = None,
         sure: float | None = None,
         per_shot: bool | None = None,
+        fast: bool = False,
         settings: Mapping[str, Any] | None = None,
     ) -> DenseCaptions:
         """At most k sentences of a clip, or of each of its shots, the best first.
 
         What is given overrides the model's config: `settings` by dotted names, as in
-        {"decoding.samples": 0}. The result says what was set otherwise.
+        {"decoding.samples": 0}, and that overrides what `fast` means. The result says what was set
+        otherwise.
         """
         given = name_settings(
             k=k,
@@ -205,7 +216,8 @@ class DenseCaptioner:
             per_shot=per_shot,
         )
         clip = source if isinstance(source, Clip) else open_clip(source)
-        return self.narrate(clip, {**given, **(settings or {})}).finish()
+        chosen = {**(FAST if fast else {}), **given, **(settings or {})}
+        return self.narrate(clip, chosen).finish()
 
     def narrate(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from densevidcap.data.lexicon import list_content_words
 from densevidcap.decoding.select import Choice, choose, normalise
 from densevidcap.pipeline.analysis import Analysis, Segment
 from densevidcap.pipeline.scenes import group_scenes
-from densevidcap.pipeline.wording import reword
+from densevidcap.pipeline.wording import list_told, reword
 from densevidcap.regions.boxes import fit_to_words
 from densevidcap.regions.objectives import Float64Array
 from densevidcap.regions.search import find_best_run
@@ -156,20 +157,21 @@ class Narration:
                 span = self._silent.pop()[0], span[1]
             self._silent.append(span)
             return []
-        chosen = self._choose(segment)
-        captions = [_describe(segment, *choice, config) for choice in chosen]
+        texts = _word(segment, config)
+        chosen = self._choose(segment, [list_told(text, config.wording) for text in texts])
+        captions = [
+            _describe(segment, *choice, texts[choice.candidate], config) for choice in chosen
+        ]
         self._ranked += enumerate(captions)
         return captions
 
-    def _choose(self, segment: Segment) -> list[Choice]:
+    def _choose(self, segment: Segment, contents: Sequence[frozenset[str]]) -> list[Choice]:
+        """By what is told by the sentences as they are read."""
         config, candidates = self.source.config, segment.candidates
         selection = config.selection
         if not self._is_film:
-            return choose(candidates, selection)
+            return choose(candidates, selection, contents)
         allowed = max(1, min(selection.k, int(self._credit + 1e-9)))
-        # As they are read: of a man and of a woman nothing may be said but "a person".
-        texts = [_word(sentence, segment, config) for sentence in candidates.sentences]
-        contents = [frozenset(list_content_words(text)) for text in texts]
         is_new = np.array([content not in self._contents for content in contents])
         is_sure = candidates.confidence >= selection.sure
         if not is_new.any() or (is_sure.any() and not (is_new & is_sure).any()):
@@ -182,7 +184,9 @@ class Narration:
         fresh = replace(fresh, quality=(fresh.quality - cost).astype(np.float32))
         chosen = [
             Choice(int(rows[row]), sequence)
-            for row, sequence in choose(fresh, replace(selection, k=allowed))
+            for row, sequence in choose(
+                fresh, replace(selection, k=allowed), [contents[int(row)] for row in rows]
+            )
         ]
         for choice in chosen:
             self._contents.add(contents[choice.candidate])
@@ -224,12 +228,11 @@ def _find_topic(candidates: Candidates) -> Float64Array:
     return np.asarray(candidates.confidence @ normalise(candidates.meanings))
 
 
-def _describe(segment: Segment, index: int, tie: int, config: ModelConfig) -> Caption:
-    """The sentence of that index, of the region-sequence of that number."""
+def _describe(segment: Segment, index: int, tie: int, text: str, config: ModelConfig) -> Caption:
+    """The sentence of that index, read as `text`, of the region-sequence of that number."""
     candidates, edges = segment.candidates, _share_time(segment)
     sentence, whole = candidates.sentences[index], segment.sequence(tie)
     # What is not told, such as a gender that nothing shows, is not told as evidence either.
-    text = _word(sentence, segment, config)
     evidence, unsupported = find_evidence(text, whole, segment, config.confidence.evidence)
     first, last = find_span(sentence, whole, evidence, segment, config.confidence)
     fitted = fit_sequence(sentence, whole, segment, config.boxes)
@@ -246,14 +249,16 @@ def _describe(segment: Segment, index: int, tie: int, config: ModelConfig) -> Ca
     )
 
 
-def _word(sentence: str, segment: Segment, config: ModelConfig) -> str:
-    """As a person reads it."""
-    return reword(sentence, lambda name: _find_peak(name, segment), config.wording)
+def _word(segment: Segment, config: ModelConfig) -> list[str]:
+    """All sentences, as a person reads them."""
+    known = frozenset(segment.words)
 
+    @cache
+    def find_peak(word: str) -> float:
+        """P(people would name it), where the segment shows it best."""
+        return float(segment.respond(word).max()) if word in known else 0.0
 
-def _find_peak(word: str, segment: Segment) -> float:
-    """P(people would name it), where the segment shows it best."""
-    return float(segment.respond(word).max()) if word in segment.words else 0.0
+    return [reword(each, find_peak, config.wording) for each in segment.candidates.sentences]
 
 
 def _share_time(segment: Segment) -> TimeArray:

@@ -103,6 +103,15 @@ class ResponseMap:
         return picture
 
 
+def level(responses: FloatArray, strongest: FloatArray) -> FloatArray:
+    """(T, R) responses of any windows, each frame's so that its highest is the one of (T,).
+
+    Small windows tell where a word is, and regions how probable it is.
+    """
+    highest = np.maximum(responses.max(axis=1), 1e-6)
+    return np.asarray(responses * (strongest / highest)[:, None], np.float32)
+
+
 def colour(strength: FloatArray) -> FloatArray:
     """(…) in [0, 1] to the ramp's colours (…, 3)."""
     position = np.clip(strength, 0, 1) * (len(RAMP) - 1)
@@ -162,9 +171,6 @@ GAP, LABEL, TITLE = 12, 26, 72
 
 def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Image:
     """Frames in rows with title and legend; `shape` is the clip's own size, against squashing."""
-    # Here, because colours and legends alone need no PyTorch.
-    from densevidcap.models.shown_words import noisy_or_frames
-
     chosen = choose_frames(len(frames), response.shown.index)
     width, height = fit(shape, CELL)
     columns = min(COLUMNS, len(chosen))
@@ -174,7 +180,7 @@ def draw_sheet(response: ResponseMap, frames: Frames, shape: Size) -> Image.Imag
     sheet = Image.new("RGB", (sheet_width, TITLE + rows * (height + LABEL + GAP)), PAPER)
     sheet.paste(draw_title(response, sheet_width, TITLE), (0, 0))
     draw, font = ImageDraw.Draw(sheet), letter(15)
-    of_frames = noisy_or_frames(response.responses[:, :, None])[:, 0]
+    of_frames = response.responses.max(axis=1)
     for number, frame in enumerate(chosen):
         row, column = divmod(number, columns)
         x, y = GAP + column * (width + GAP), TITLE + row * (height + LABEL + GAP)
