@@ -87,3 +87,12 @@ def test_what_hides_in_a_text_is_shown(hidden: str) -> None:
     for text in (render_vtt(made), render_srt(made), render_page(made, "clip.mp4")):
         assert "\ufffd" in text
         assert not set(hidden) - set("]0;title2J") & set(text)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "told"),
+    [(0.6, "60% sure"), (0.596, "60% sure"), (0.594, "59% likely"), (0.296, "30% likely")],
+)
+def test_the_word_for_a_confidence_agrees_with_its_figure(confidence: float, told: str) -> None:
+    caption = make_caption("A dog runs.", confidence=confidence)
+    assert f"{caption.confidence:.0%} {caption.verdict}" == told

@@ -218,8 +218,17 @@ class TestVerb:
         assert code == 0
         head, reasons = out.splitlines()
         assert head == "  1  /films/beach.mp4  00:00:01.500, middle left"
-        assert reasons.startswith("     00:00:01.000 to 00:00:03.000: dog 8")
+        assert reasons.startswith("     00:00:01.000 to 00:00:03.000: seen dog 8")
         assert reasons.endswith('"A dog runs on the beach." 80%')
+
+    def test_names_a_clip_whose_file_is_called_otherwise(
+        self, library: Library, tmp_path: Path
+    ) -> None:
+        """As what was dropped in a studio is."""
+        kept = tmp_path / "source.mp4"
+        add(library, "melon.mp4", "A melon is thrown.", file=kept)
+        _, out, _ = run("find", library.folder, "a melon is thrown", "-n", 1)
+        assert out.startswith(f"  1  melon.mp4: {kept}  ")
 
     def test_json(self, library: Library) -> None:
         _, out, _ = run("find", library.folder, "a dog on the beach", "--json")

@@ -277,7 +277,7 @@ class TestVerb:
         head, reasons = out.splitlines()
         assert code == 0
         assert head.startswith("  1  /films/sea.mp4  00:00:00.500, likeness 1.00")
-        assert reasons == '     00:00:00.000 to 00:00:04.000: "This is sea." 80%'
+        assert reasons == '     00:00:00.000 to 00:00:04.000: said "This is sea." 80%'
 
     def test_takes_times_and_boxes_as_answers_have_them(self, library: Library) -> None:
         box = GRID.box(0)

@@ -111,6 +111,8 @@ def command(
 
     Looked through are the sentences, the words that regions show, whether or not a sentence says
     them, and, with the extra `meaning`, what the sentences mean. With --like, it is how clips look.
+    After a word that is seen stands the chance that it is, anywhere in those seconds; after a
+    sentence the chance that all of it is right.
     Exit code 1 if nothing fits, or an answer could not be cut.
     """
     from densevidcap.library.likeness import find_alike
@@ -208,9 +210,8 @@ def _print(rank: int, answer: Answer, is_like: bool) -> None:
 
     where = "" if answer.box is None else f", {name_place(answer.box)}"
     near = f", likeness {answer.score:.2f}" if is_like else ""
-    echo(f"{rank:3}  {answer.clip}  {name_time(answer.time)}{where}{near}")
-    reasons = [f"{word} {likely:.0%}" for word, likely in answer.words]
-    if answer.sentence is not None:
-        reasons.append(f'"{answer.sentence}" {answer.confidence:.0%}')
+    # A studio keeps what was dropped under names of its own.
+    name = "" if answer.clip.endswith(answer.name) else f"{answer.name}: "
+    echo(f"{rank:3}  {name}{answer.clip}  {name_time(answer.time)}{where}{near}")
     span = f"{name_time(answer.start)} to {name_time(answer.end)}"
-    echo(f"     {span}: {'  '.join(reasons)}")
+    echo(f"     {span}: {'; '.join(answer.reasons)}")

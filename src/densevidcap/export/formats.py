@@ -27,6 +27,8 @@ class Format:
     needs: Literal["captions", "times", "pictures"]
     """What the writer is given: the captions, to make a text of; the clip too, for the times of its
     frames; or the clip, the path and all that drawing takes, to write the file itself."""
+    about: str
+    """For people."""
 
     def load_writer(self) -> Callable[..., Any]:
         module, _, function = self.writer.partition(":")
@@ -37,17 +39,23 @@ class Format:
 
 
 FORMATS = {
-    "json": Format(".json", "json_file:render_json", "captions"),
-    "vtt": Format(".vtt", "subtitles:render_vtt", "captions"),
-    "srt": Format(".srt", "subtitles:render_srt", "captions"),
-    "chapters": Format(".chapters.vtt", "subtitles:render_chapters_vtt", "captions"),
-    "chapters-srt": Format(".chapters.srt", "subtitles:render_chapters_srt", "captions"),
-    "chapters-txt": Format(".chapters.txt", "subtitles:render_chapters_txt", "captions"),
-    "mp4": Format(".mp4", "film:write_annotated", "pictures"),
-    "html": Format(".html", "report:write_report", "pictures"),
-    "coco": Format(".coco.json", "coco:render_coco", "times"),
-    "cvat": Format(".cvat.xml", "cvat:render_cvat", "times"),
-    "fiftyone": Format(".fiftyone.json", "fiftyone:render_fiftyone", "times"),
+    "json": Format(".json", "json_file:render_json", "captions", "all of it, for programs"),
+    "vtt": Format(".vtt", "subtitles:render_vtt", "captions", "subtitles for the web"),
+    "srt": Format(".srt", "subtitles:render_srt", "captions", "subtitles"),
+    "chapters": Format(
+        ".chapters.vtt", "subtitles:render_chapters_vtt", "captions", "chapters for the web"
+    ),
+    "chapters-srt": Format(
+        ".chapters.srt", "subtitles:render_chapters_srt", "captions", "chapters as subtitles"
+    ),
+    "chapters-txt": Format(
+        ".chapters.txt", "subtitles:render_chapters_txt", "captions", "chapters as text"
+    ),
+    "mp4": Format(".mp4", "film:write_annotated", "pictures", "the film with its boxes"),
+    "html": Format(".html", "report:write_report", "pictures", "a report to look at"),
+    "coco": Format(".coco.json", "coco:render_coco", "times", "boxes for COCO tools"),
+    "cvat": Format(".cvat.xml", "cvat:render_cvat", "times", "boxes for CVAT"),
+    "fiftyone": Format(".fiftyone.json", "fiftyone:render_fiftyone", "times", "boxes for FiftyOne"),
 }
 """One line for each; everything that offers formats reads this."""
 

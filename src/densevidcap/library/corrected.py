@@ -27,8 +27,14 @@ class Lessons:
     @property
     def command(self) -> str:
         """What learns from it."""
-        out = self.path.with_name("model")
-        return f"densevidcap train {shlex.quote(str(self.path))} --out {shlex.quote(str(out))}"
+        return (
+            f"densevidcap train {shlex.quote(str(self.path))} --out {shlex.quote(str(self.model))}"
+        )
+
+    @property
+    def model(self) -> Path:
+        """Where the command puts what it learned."""
+        return self.path.with_name("model")
 
 
 def write_lessons(library: Library, path: Path) -> Lessons:

@@ -12,7 +12,7 @@ import numpy as np
 from densevidcap.data.lexicon import is_content_word
 from densevidcap.errors import CorpusError
 from densevidcap.library.looks import REGIONS, SEGMENTS, Rows
-from densevidcap.library.search import LIKELY, Answer, Finder
+from densevidcap.library.search import LIKELY, Answer, Finder, Where
 from densevidcap.library.shown import ShownWords, WordList, WordRecord, from_byte
 from densevidcap.library.vectors import compare, find_centre, lengthen
 from densevidcap.types import Box, Caption, FloatArray
@@ -97,25 +97,12 @@ def _explain(
     record = finder.library.read_words(row.identity)
     if found is None or record is None:
         return None
-    source, path = found
     segment = record.segments[row.number]
     region = place if example.kind == REGIONS else None
-    start, end, time, box = place_example(segment, example, region)
-    said = _choose_sentence(finder, row, time)
-    return Answer(
-        clip=path,
-        name=source.name,
-        identity=row.identity,
-        start=start,
-        end=end,
-        time=time,
-        box=box,
-        score=score,
-        signals={"look": score},
-        words=_list_shared(example, lexicon, segment),
-        sentence=None if said is None else said.text,
-        confidence=None if said is None else round(said.confidence, 4),
-    )
+    where = place_example(segment, example, region)
+    words = _list_shared(example, lexicon, segment)
+    said = _choose_sentence(finder, row, where[2])
+    return Answer.of(found, row.identity, where, score, {"look": score}, words, said)
 
 
 def _choose_sentence(finder: Finder, row: SegmentRow, time: float) -> Caption | None:
@@ -163,9 +150,7 @@ def find_example(
     return Example(SEGMENTS, np.stack(looks), own, shown)
 
 
-def place_example(
-    segment: ShownWords, example: Example, region: int | None
-) -> tuple[float, float, float, Box | None]:
+def place_example(segment: ShownWords, example: Example, region: int | None) -> Where:
     """Start, end, the best time and the box there, in a segment that looks like the example.
 
     `region` is which of the segment's vectors does, counted through all of its moments.

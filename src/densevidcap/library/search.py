@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from math import log
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from densevidcap.errors import CorpusError
 from densevidcap.library.index import Card, Embed, Index, SegmentRow, open_index
 from densevidcap.library.looks import Ids
 from densevidcap.library.shown import ShownWords
-from densevidcap.library.store import Library
+from densevidcap.library.store import Library, Source
 from densevidcap.library.vectors import BLOCK
 from densevidcap.types import Box, Caption
 
@@ -43,6 +43,10 @@ NEAR = 0.5
 """and a sentence from this cosine on between its meaning and the question's."""
 
 Scores = npt.NDArray[np.float64]
+
+
+Where: TypeAlias = "tuple[float, float, float, Box | None]"
+"""Start and end of a stretch of a clip, the best time in it, and the box then."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,43 @@ class Answer:
     """What was said that fits best."""
     confidence: float | None
     """Of that sentence."""
+
+    @classmethod
+    def of(
+        cls,
+        found: tuple[Source, str],
+        identity: str,
+        where: Where,
+        score: float,
+        signals: Mapping[str, float],
+        words: Sequence[tuple[str, float]],
+        said: Caption | None,
+    ) -> Answer:
+        """About a file of the library that was found, and what was said of it."""
+        source, place = found
+        sentence, confidence = (None, None) if said is None else (said.text, said.confidence)
+        return cls(
+            place,
+            source.name,
+            identity,
+            *where,
+            score,
+            signals,
+            tuple(words),
+            sentence,
+            None if confidence is None else round(confidence, 4),
+        )
+
+    @property
+    def reasons(self) -> list[str]:
+        """What speaks for it, in lines for people."""
+        lines = []
+        if self.words:
+            seen = "  ".join(f"{word} {likely:.0%}" for word, likely in self.words)
+            lines.append(f"seen {seen}")
+        if self.sentence is not None:
+            lines.append(f'said "{self.sentence}" {self.confidence:.0%}')
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         words = [{"word": word, "probability": round(p, 4)} for word, p in self.words]
@@ -201,27 +242,13 @@ class Finder:
         found = self.files.get(row.identity)
         if found is None:
             return None
-        source, place = found
         words = list_words(question)
         shown = [seen for word in words if (seen := self._find_shown(word, number)) is not None]
         caption = self._choose_sentence(question, words, row)
         if caption is None and not shown:
             return None
-        start, end, time, box = self._locate(row, [word for word, _ in shown], caption)
-        return Answer(
-            clip=place,
-            name=source.name,
-            identity=row.identity,
-            start=start,
-            end=end,
-            time=time,
-            box=box,
-            score=round(score, 4),
-            signals=signals,
-            words=tuple(shown),
-            sentence=None if caption is None else caption.text,
-            confidence=None if caption is None else round(caption.confidence, 4),
-        )
+        where = self._locate(row, [word for word, _ in shown], caption)
+        return Answer.of(found, row.identity, where, round(score, 4), signals, shown, caption)
 
     def _find_shown(self, word: str, number: int) -> tuple[str, float] | None:
         """The likeliest word of that stem, if it is likely at all."""
@@ -255,9 +282,7 @@ class Finder:
                 return said[int(cosines.argmax())]
         return None
 
-    def _locate(
-        self, row: SegmentRow, words: Sequence[str], caption: Caption | None
-    ) -> tuple[float, float, float, Box | None]:
+    def _locate(self, row: SegmentRow, words: Sequence[str], caption: Caption | None) -> Where:
         """Start, end, the best time, and the box then.
 
         What regions show comes first: it has a place in every frame. The box is that of the first

@@ -63,8 +63,7 @@ def write_sheet(
 def _draw(answer: Answer) -> str:
     picture = _embed(answer)
     box = "" if answer.box is None or not picture else _outline(answer.box)
-    words = "  ".join(f"{word} {likely:.0%}" for word, likely in answer.words)
-    said = "" if answer.sentence is None else f"{answer.sentence} {answer.confidence:.0%}"
+    reasons = "".join(f"<br>{escape(one_line(reason))}" for reason in answer.reasons)
     link = (
         "file://" + quote(answer.clip, errors="replace") + f"#t={answer.start:.2f},{answer.end:.2f}"
     )
@@ -72,7 +71,7 @@ def _draw(answer: Answer) -> str:
     return (
         f"<figure><div>{picture}{box}</div><figcaption>"
         f'<a href="{escape(link)}">{escape(one_line(answer.name))}</a> {name_time(answer.time)}'
-        f"<br>{escape(one_line(said))}<br>{escape(words)}<br><small>{span}</small>"
+        f"{reasons}<br><small>{span}</small>"
         "</figcaption></figure>\n"
     )
 

@@ -161,7 +161,9 @@ def render_page(
                 ),
             ]
         ),
-        order="by time" if is_film else "the best first",
+        order="In order of time."
+        if is_film
+        else "The best first, then good ones that say something else.",
         sentences=_render_list(captions, shown, colours, pictures),
     )
 
