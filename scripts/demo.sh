@@ -12,7 +12,7 @@ run() { printf '$ %s\n' "$*"; "$@"; }
 echo "densevidcap describes clips: one to five sentences, each tied to the part of the picture it is about."
 echo "The model, trained on web video, comes with it. All that is installed now; this takes another minute or two."
 
-say "One clip: its sentences, the best first, and the words that each rests on"
+say "One clip: its sentences, the best first, then good ones that say something else; and the words that each rests on"
 echo "The percentage is the chance that all of a sentence is right: sure from 60% on, likely from 30% on, else a guess."
 echo "Signs at the end: where in the picture it is in each part of the time; a dot is the middle. A question mark: not seen there."
 run densevidcap caption samples/carphone.mp4
@@ -22,6 +22,7 @@ run densevidcap caption samples --exclude photos.mp4 --library $library --format
     grep --line-buffered -v "^$library/export"
 
 say "Which clip, when and where?"
+echo "After a word: the chance that it is seen anywhere in those seconds. The last question is one that it cannot answer: it has no word for rockets."
 for question in "a man in a car" "a cup of coffee" "a bicycle" "a rocket"; do
     printf '$ densevidcap find %s "%s" -n 1\n' $library "$question"
     densevidcap find $library "$question" -n 1 2>&1 || true

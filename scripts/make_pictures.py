@@ -3,8 +3,9 @@
     python scripts/make_pictures.py samples docs/pictures
 
 Needs a browser (`make browser`). All clips of the folder are dropped on the page of a new library,
-with a film that is joined from them, or the library that `--library` names is shown as it is; what
-is taken is what a visitor sees.
+with a film that is joined from them; what is taken is what a visitor sees. `--all` takes each of
+the seven views in light, in dark and on a phone. With `--library` the library is kept, and shown
+as it is the next time.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ QUESTION = "a man in a car"
 FILM = "film.mp4"
 FILM_SIZE, FILM_RATE = (320, 180), 10
 FILM_SECONDS = 200
+FILM_AT = 16.5
+"""Seconds, at which somebody is in sight."""
+CORRECTION = "A man in a suit is talking in a car."
 LOOKS = (("", DESKTOP, "light"), ("-dark", DESKTOP, "dark"), ("-phone", PHONE, "dark"))
 
 
@@ -105,7 +109,9 @@ def fill(browser: Browser, url: str, clips: Path, out: Path, every: bool) -> Non
 def search(page: Page) -> None:
     page.fill("#question", QUESTION)
     page.wait_for_selector("#hit-list a", timeout=PATIENCE)
-    seen = "[...document.querySelectorAll('#hit-list img')].every((each) => each.naturalWidth > 0)"
+    # Those below the screen are not asked for yet.
+    seen = """() => [...document.querySelectorAll("#hit-list img")].filter((each) =>
+        each.getBoundingClientRect().top < innerHeight).every((each) => each.naturalWidth > 0)"""
     while not page.evaluate(seen):
         page.wait_for_timeout(100)
 
@@ -131,18 +137,36 @@ def light_word(page: Page) -> None:
 
 
 def correct(page: Page) -> None:
+    """One sentence is approved of, one is changed, and one is being changed."""
     open_first(page)
-    page.locator("#sentences [data-act=e]").nth(1).click()
+    rows = page.locator("#sentences li")
+    rows.nth(0).locator("[data-act=a]").click()
+    rows.nth(0).locator("[aria-pressed=true][data-act=a]").wait_for()
+    rows.nth(1).locator("[data-act=e]").click()
+    rows.nth(1).locator("textarea").fill(CORRECTION)
+    rows.nth(1).get_by_role("button", name="Save").click()
+    rows.nth(1).locator("[data-act=undo]:visible").wait_for()
+    rows.nth(2).locator("[data-act=e]").click()
+
+
+def undo_corrections(page: Page) -> None:
+    """The next picture is of the same library."""
+    rows = page.locator("#sentences li")
+    rows.nth(2).get_by_role("button", name="Cancel").click()
+    rows.nth(1).locator("[data-act=undo]").click()
+    rows.nth(1).locator("[data-act=undo]").wait_for(state="hidden")
+    rows.nth(0).locator("[data-act=a]").click()
+    rows.nth(0).locator("[aria-pressed=false][data-act=a]").wait_for()
 
 
 def open_film(page: Page) -> None:
-    """A little after its start, so that all of the page is in sight."""
+    """In its first chapter, with all of the page in sight."""
     page.locator("#filter").fill(FILM)
     page.locator("#cards a", has_text=FILM).click()
     page.wait_for_selector("#chapter-list button", timeout=PATIENCE)
     while page.evaluate("document.getElementById('video').readyState < 2"):
         page.wait_for_timeout(100)
-    page.locator("#seek").fill("3")
+    page.locator("#seek").fill(str(FILM_AT))
     page.evaluate("document.activeElement.blur()")
 
 
@@ -166,9 +190,12 @@ def take(browser: Browser, url: str, view: str, look: tuple[str, dict[str, int],
     page.goto(url)
     page.wait_for_selector("#cards li", timeout=PATIENCE)
     VIEWS[view](page)
+    page.mouse.move(1, 1)  # what the pointer was left on would be shown alone
     # Pictures come one after the other.
     page.wait_for_timeout(4000)
     picture = page.screenshot()
+    if view == "correction":
+        undo_corrections(page)
     page.close()
     return picture
 
@@ -183,8 +210,12 @@ def save(page: Page | bytes, out: Path) -> None:
 @click.command()
 @click.argument("clips", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--library", type=click.Path(path_type=Path), help="One that is there already.")
-@click.option("--view", "views", multiple=True, help="Only these.")
+@click.option(
+    "--library",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Made if it is not there, and kept; the queue is taken only while it is made.",
+)
+@click.option("--view", "views", multiple=True, type=click.Choice([*VIEWS]), help="Only these.")
 @click.option("--all", "every", is_flag=True, help="Each view in light, in dark and on a phone.")
 def main(
     clips: Path, folder: Path, library: Path | None, views: tuple[str, ...], every: bool
@@ -192,15 +223,16 @@ def main(
     """Take the pictures of the CLIPS' pages into FOLDER."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     folder.mkdir(exist_ok=True, parents=True)
+    is_new = library is None or not library.exists()
     with (
         TemporaryDirectory() as data,
-        serve(library or Path(data) / "clips.library") as url,
+        serve(library or Path(data) / "samples.library") as url,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
         )
-        if library is None:
+        if is_new:
             dropped = Path(data) / "clips"
             shutil.copytree(clips, dropped, ignore=shutil.ignore_patterns("*.txt"))
             join_film(clips, dropped / FILM)

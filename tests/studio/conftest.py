@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
+from tests.studio.browsing import run_browser
 from tests.studio.made_shelf import make_shelf
 from tests.studio.running import RunningStudio, run_studio
 from tests.studio.small_model import write_clip, write_model
@@ -44,3 +46,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ids(folder: Path) -> dict[str, str]:
     """Of the library's clips, by name."""
     return make_shelf(folder)
+
+
+@pytest.fixture(scope="module")
+def shelf(folder: Path, ids: dict[str, str], model: Path) -> Iterator[RunningStudio]:
+    """On that library."""
+    with run_studio(folder / "holiday.library", model, library=True) as running:
+        # Processes that start are waited for here, and nowhere else.
+        running.client.get(f"/api/clips/{ids['old.avi']}/footage").raise_for_status()
+        running.client.post("/api/results", content=b"{}")
+        running.client.get("/api/find", params={"question": "dog"}).raise_for_status()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with run_browser() as browser:
+        yield browser

@@ -89,7 +89,7 @@ def test_a_new_format_is_offered_by_command_and_studio() -> None:
     """One line in `export/formats.py` is enough; in a process of its own, as a line would be."""
     added = """
 from densevidcap.export import formats
-formats.FORMATS["txt"] = formats.Format(".txt", "subtitles:render_srt", "captions")
+formats.FORMATS["txt"] = formats.Format(".txt", "subtitles:render_srt", "captions", "text")
 formats.ENDINGS["txt"] = ".txt"
 import json
 from click.testing import CliRunner

@@ -17,7 +17,6 @@ from tests.studio.browsing import (
     await_that,
     list_barriers,
     open_clip,
-    run_browser,
     visit,
 )
 from tests.studio.made_film import CHAPTERS, EACH, SCENE, SECONDS, make_film, shelve_film, tell
@@ -45,12 +44,6 @@ SEEN = """() => {
     return rows.filter(({ top, bottom }) => bottom > 0 && top < innerHeight);
 }"""
 """Number, top and bottom of each sentence on the screen."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with run_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +241,7 @@ def test_lanes_show_the_chapter_that_is_played(page: Page) -> None:
 
     check(*CHAPTERS[0])
     page.locator("#seek").fill("250")
+    expect(page.locator("#clock")).to_have_text(f"{time_code(250)} / {time_code(SECONDS)}")
     check(*CHAPTERS[2])
     # A press on all of the film leads anywhere.
     box = page.locator("#overview").bounding_box()

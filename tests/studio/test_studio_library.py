@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -14,8 +13,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
-from tests.studio.made_shelf import DOG, MAN
-from tests.studio.running import RunningStudio, run_idle_studio, run_studio
+from tests.export.made_captions import make_caption
+from tests.studio.made_shelf import DOG, MAN, shelve
+from tests.studio.running import RunningStudio, run_idle_studio
 from tests.studio.small_model import write_clip
 
 from densevidcap.cli import root
@@ -24,13 +24,6 @@ from densevidcap.library.store import Library
 from densevidcap.pipeline.analysis import Analysis
 from densevidcap.studio.answers import HeatMap, brightness
 from densevidcap.studio.limits import StudioLimits
-
-
-@pytest.fixture(scope="module")
-def shelf(folder: Path, ids: dict[str, str], model: Path) -> Iterator[RunningStudio]:
-    assert ids
-    with run_studio(folder / "holiday.library", model, library=True) as running:
-        yield running
 
 
 def ask(shelf: RunningStudio, path: str, **query: Any) -> Any:
@@ -65,6 +58,25 @@ def test_a_question_is_answered_as_by_the_command(shelf: RunningStudio, folder: 
     assert str(folder) not in json.dumps(first)
     refused = shelf.client.get("/api/find", params={"question": "?"})
     assert (refused.status_code, "no words" in refused.text) == (409, True)
+
+
+def test_a_card_shows_what_its_sentence_is_about(
+    shelf: RunningStudio, ids: dict[str, str], tmp_path: Path
+) -> None:
+    def look(key: str, **time: float) -> bytes:
+        answer = shelf.client.get(f"/api/clips/{key}/picture", params=time)
+        return answer.raise_for_status().content
+
+    # Where its surest word is seen best.
+    key = ids["beach.mp4"]
+    assert look(key) == look(key, time=0.5) != look(key, time=1.4)
+    # Or in the middle of what nothing speaks for.
+    clip = write_clip(tmp_path / "late.mp4", 3.9)
+    said = replace(make_caption(MAN, 2.0, 3.0, (2.2, 2.7), (9, 9)), evidence=())
+    late = shelve(Library(shelf.data), clip, said)
+    assert look(late) == look(late, time=2.5) != look(late, time=1.3)
+    for query in ({}, {"forever": True}):
+        shelf.client.delete(f"/api/clips/{late}", params=query).raise_for_status()
 
 
 def test_clips_are_seen_where_they_lie(shelf: RunningStudio, ids: dict[str, str]) -> None:
@@ -258,11 +270,12 @@ def test_turns_can_be_changed_and_clips_stopped(tmp_path: Path) -> None:
             return [job["id"] for job in sorted(waiting, key=lambda job: job["ahead"])]
 
         assert order() == keys
-        assert client.put(f"/api/queue/{keys[2]}?before=0").json()["ahead"] == 0
+        assert client.put(f"/api/queue/{keys[2]}?before={keys[0]}").json()["ahead"] == 0
         assert order() == [keys[2], keys[0], keys[1]]
         client.delete(f"/api/queue/{keys[0]}").raise_for_status()
         assert order() == [keys[2], keys[1]]
-        assert client.put(f"/api/queue/{keys[0]}?before=0").status_code == 409
+        for key, before in ((keys[0], keys[1]), (keys[1], keys[0])):
+            assert client.put(f"/api/queue/{key}?before={before}").status_code == 409
         assert client.delete(f"/api/queue/{keys[0]}").status_code == 404
         assert client.post(f"/api/queue/{keys[1]}").status_code == 409
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from tests.studio.browsing import (
     AXE,
     CAPTIONING,
@@ -19,34 +20,16 @@ from tests.studio.browsing import (
     await_that,
     list_barriers,
     open_clip,
-    run_browser,
     visit,
 )
 from tests.studio.made_shelf import DOG, MAN, shelve
-from tests.studio.running import RunningStudio, run_studio
+from tests.studio.running import RunningStudio
+from tests.studio.running import await_that as await_server
 from tests.studio.small_model import write_clip
 
 from densevidcap.library.store import Library
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with run_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def shelf(folder: Path, ids: dict[str, str], model: Path) -> Iterator[RunningStudio]:
-    assert ids
-    with run_studio(folder / "holiday.library", model, library=True) as running:
-        # Processes that start are waited for here, and nowhere else.
-        running.client.get(f"/api/clips/{ids['old.avi']}/footage").raise_for_status()
-        running.caption(write_clip(folder / "first.mp4", 1.5))
-        running.client.post("/api/results", content=b"{}")
-        running.client.get("/api/find", params={"question": "dog"}).raise_for_status()
-        yield running
 
 
 @pytest.fixture
@@ -159,6 +142,8 @@ def test_a_sentence_is_approved_changed_and_left_out(
     expect(first.locator(".confidence")).not_to_have_text("approved by you")
     first.get_by_role("button", name="Change").click()
     expect(page.locator(".edit textarea")).to_have_value(DOG)
+    page.locator("header").hover()
+    expect(first).to_contain_class("shown")
     page.keyboard.type("A poodle runs on the beach.")
     page.keyboard.press("Enter")
     expect(first.locator(".text")).to_have_text("A poodle runs on the beach.")
@@ -171,6 +156,7 @@ def test_a_sentence_is_approved_changed_and_left_out(
     expect(page.locator("#cards li", has_text="A poodle runs")).to_contain_text("2 checked")
     page.locator("#train").click()
     expect(page.locator("#training-command")).to_contain_text("densevidcap train")
+    expect(page.locator("#training-then")).to_contain_text("--model")
     expect(page.locator("#training-text")).to_contain_text("1 sentence of 1 clip")
     page.locator("#training").get_by_role("button", name="Close").click()
     open_clip(page, key)
@@ -237,6 +223,7 @@ def test_what_waits_is_put_in_order_and_stopped(
     # Whoever writes to the library keeps the first from its end, and so the others from their turn.
     with Library(shelf.data).writing_alone():
         page.set_input_files("#clip-input", clips)
+        expect(rows.filter(has_text="turn0.mp4")).to_contain_class("working")
         for n in range(1, 4):
             expect(rows.filter(has_text=f"turn{n}.mp4")).to_contain_class("waiting")
         last = rows.filter(has_text="turn3.mp4")
@@ -250,6 +237,46 @@ def test_what_waits_is_put_in_order_and_stopped(
     for n in range(3):
         expect(rows.filter(has_text=f"turn{n}.mp4")).to_contain_class("done", timeout=CAPTIONING)
     expect(page.locator("#cards li", has_text="turn3.mp4")).to_have_count(0)
+
+
+def test_a_move_stands_whatever_is_told_meanwhile(
+    page: Page, shelf: RunningStudio, tmp_path: Path
+) -> None:
+    clips = [write_clip(tmp_path / f"place{n}.mp4", 5.1 + n / 10) for n in range(4)]
+    rows = page.locator("#queue-list li")
+    moving, held = re.compile("[?]before="), list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    def read_order() -> dict[str, str]:
+        """Names of those that wait, in their order, and ids."""
+        listed = shelf.client.get("/api/clips").raise_for_status().json()
+        jobs = [job for job in listed if job["state"] == "waiting"]
+        return {job["name"]: job["id"] for job in sorted(jobs, key=lambda job: job["ahead"])}
+
+    with Library(shelf.data).writing_alone():
+        page.set_input_files("#clip-input", clips)
+        expect(page.locator("#queue-list .working")).to_have_text(re.compile("place0.mp4"))
+        expect(page.locator("#queue-list .waiting")).to_have_count(3)
+        page.route(moving, hold)
+        rows.filter(has_text="place3.mp4").locator("[data-act=up]").click()
+        expect(rows.locator(".name")).to_have_text([f"place{n}.mp4" for n in (0, 1, 3, 2)])
+        # Before the server hears of it, somebody else moves another one.
+        known = read_order()
+        move = {"before": known["place1.mp4"]}
+        shelf.client.put(f"/api/queue/{known['place2.mp4']}", params=move).raise_for_status()
+        expect(rows.locator(".name")).to_have_text([f"place{n}.mp4" for n in (0, 3, 2, 1)])
+        (route,) = held
+        route.continue_()
+        page.unroute(moving)
+        await_server(lambda: [*read_order()] == [f"place{n}.mp4" for n in (3, 2, 1)])
+        expect(rows.locator(".name")).to_have_text([f"place{n}.mp4" for n in (0, 3, 2, 1)])
+        expect(rows.filter(has_text="place3.mp4").locator(".state")).to_have_text("one clip ahead")
+        for n in range(1, 4):
+            rows.filter(has_text=f"place{n}.mp4").locator("[data-act=stop]").click()
+        expect(rows).to_have_count(1)
+    expect(rows).to_contain_class("done", timeout=CAPTIONING)
 
 
 def test_what_is_stopped_after_it_was_sent_is_not_captioned(
@@ -283,8 +310,8 @@ def test_results_of_the_command_line_are_opened_whatever_they_are(
     page: Page, folder: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "all"
-    # The studio's own folder is in use, and files in it come and go.
-    others = shutil.ignore_patterns("studio")
+    # The studio's own folder and the index are in use, and files of theirs come and go.
+    others = shutil.ignore_patterns("studio", "index*")
     shutil.copytree(folder / "holiday.library", copy / "holiday.library", ignore=others)
     shutil.copy(folder / "clips" / "beach.mp4", copy)
     (copy / "notes.json").write_text("{}")
@@ -367,6 +394,8 @@ def test_a_phone_shows_a_library_without_scrolling_sideways(
         expect(page.locator("#hit-list li").first).to_be_visible()
         assert page.evaluate(width) <= 360
         open_clip(page, ids["beach.mp4"])
+        page.locator("#downloads summary").tap()
+        expect(page.locator("#formats a").first).to_be_in_viewport(ratio=1)
         assert page.evaluate(width) <= 360
 
 

@@ -23,7 +23,6 @@ from tests.studio.browsing import (
     NO_BROWSER,
     PATIENCE,
     await_that,
-    run_browser,
     visit,
 )
 from tests.studio.running import RunningStudio
@@ -37,12 +36,6 @@ from densevidcap.viz.sequences import box_at
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 EDGES = ("left", "top", "right", "bottom")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with run_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -203,6 +196,19 @@ def test_a_word_glows_and_its_evidence_is_pointed_out(page: Page, done: str) -> 
     expect(page.locator("#glow")).to_contain_text(word.inner_text().lower())
     expect(page.locator("#scale")).to_be_visible()
     assert (read_canvas(page)[..., 3] > 0).mean() > 0.99
+    # The sentence whose figure is told stays chosen; in another one the word has another figure.
+    page.locator("header").hover()
+    expect(page.locator("#sentences li").first).to_contain_class("chosen")
+    told = (page.locator("#glow").text_content() or "").partition("best")[2]
+    other = page.locator(
+        f"#sentences li:nth-child(n + 2) [data-word={word.get_attribute('data-word')}]"
+    )
+    if other.count():
+        other.first.click()
+        expect(page.locator("#sentences li").first).not_to_contain_class("chosen")
+        expect(page.locator("#glow")).to_contain_text(told)
+        word.click()
+        expect(page.locator("#sentences li").first).to_contain_class("chosen")
     word.click()
     expect(page.locator("#scale")).to_be_hidden()
     expect(page.locator("#glow")).to_be_empty()
@@ -252,13 +258,19 @@ def test_the_page_says_what_the_model_says_by_itself(
 
 def test_each_format_is_downloaded(page: Page, done: str) -> None:
     open_result(page, done)
-    page.locator("#downloads summary").click()
+    menu = page.locator("#downloads summary")
     for ending in ENDINGS.values():
+        menu.click()
         with page.expect_download() as download:
-            page.get_by_role("link", name=ending, exact=True).click()
+            page.locator("#formats").get_by_text(ending, exact=True).click()
         name = "square.captioned.mp4" if ending == ".mp4" else f"square{ending}"
         assert download.value.suggested_filename == name
         assert download.value.path().stat().st_size > 0
+        expect(page.locator("#formats")).to_be_hidden()
+    menu.click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#formats")).to_be_hidden()
+    expect(menu).to_be_focused()
 
 
 def test_all_is_done_by_keyboard(page: Page, done: str) -> None:
@@ -276,11 +288,11 @@ def test_all_is_done_by_keyboard(page: Page, done: str) -> None:
     tab_to(f"a[href='#{done}']")
     page.keyboard.press("Enter")
     expect(page.locator("#sentences li")).to_have_count(5)
+    tab_to("#downloads summary")
     tab_to("#play")
     tab_to("#k")
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#sentences li")).to_have_count(4)
-    tab_to("#downloads summary")
     tab_to("#sentences .sentence")
     expect(page.locator("#sentences li").first).to_contain_class("shown")
     page.keyboard.press("ArrowDown")
@@ -353,6 +365,11 @@ def test_a_phone_shows_all_without_scrolling_sideways(
     with visit(browser, studio.url, **phone) as page:
         open_result(page, done)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        # The first sentence is in sight before anybody scrolls; what it is chosen by is folded.
+        expect(page.locator("#sentences .text").first).to_be_in_viewport()
+        expect(page.locator("#k")).to_be_hidden()
+        page.locator("#choosing summary").tap()
+        expect(page.locator("#k")).to_be_visible()
         page.locator("#sentences .sentence").nth(2).tap()
         expect(page.locator("#sentences .chosen")).to_have_count(1)
 

@@ -15,7 +15,7 @@ from densevidcap.data.lexicon import list_content_words
 from densevidcap.export.json_file import to_dict
 from densevidcap.library.store import Correction
 from densevidcap.pipeline.analysis import Analysis, Segment
-from densevidcap.types import Caption, DenseCaptions, FloatArray
+from densevidcap.types import Caption, DenseCaptions, FloatArray, Verdict
 from densevidcap.viz.captions import assign_colours, assign_lanes
 
 if TYPE_CHECKING:
@@ -33,11 +33,18 @@ class Fault(BaseModel):
     detail: str
 
 
+class FileKind(BaseModel):
+    """A format that captions are exported in."""
+
+    ending: str
+    about: str = Field(description="For people.")
+
+
 class Facts(BaseModel):
     """What the page should know of its studio."""
 
     version: str
-    formats: dict[str, str] = Field(description="Of exports: name to the ending of files.")
+    formats: dict[str, FileKind] = Field(description="Of exports, by name.")
     library: str | None = Field(description="What the library is called, if there is one.")
     limits: str = Field(description="Which clips fit, for people.")
     max_bytes: int
@@ -143,6 +150,7 @@ class Card(BaseModel):
     name: str
     text: str = Field(description="Its first sentence.")
     confidence: float
+    verdict: Verdict = Field(description="The confidence in a word.")
     sentences: int
     duration: float
     width: int
@@ -157,6 +165,7 @@ class Cards(BaseModel):
 
     total: int = Field(description="Clips there are.")
     fitting: int = Field(description="Clips that fit what was asked for.")
+    corrected: int = Field(description="Clips that a person said something of.")
     clips: list[Card]
 
 
@@ -178,6 +187,7 @@ class Answer(BaseModel):
     words: list[Word] = Field(description="Of the question, as far as they are seen.")
     sentence: str | None
     confidence: float | None
+    verdict: Verdict | None
 
 
 class Answers(BaseModel):
@@ -193,6 +203,7 @@ class Training(BaseModel):
     sentences: int
     missing: int = Field(description="Clips whose files are gone.")
     command: str = Field(description="What learns from it.")
+    then: str = Field(description="What opens the library with what was learned.")
 
 
 class HeatMap(BaseModel):
@@ -216,14 +227,11 @@ class HeatMap(BaseModel):
     @classmethod
     def of(cls, segment: Segment, word: str) -> HeatMap:
         # The colours and the smoothing of the pictures that `densevidcap words` draws.
-        from densevidcap.viz.responses import colour, opacity, spread
+        from densevidcap.viz.responses import colour, level, opacity, spread
 
         grid, responses = segment.map_closely(word)
         strongest = segment.respond(word).max(axis=1)
-        fields = [
-            probable * spread(each / max(float(each.max()), 1e-6), grid, TILE)
-            for each, probable in zip(responses, strongest, strict=True)
-        ]
+        fields = [spread(each, grid, TILE) for each in level(responses, strongest)]
         probabilities = np.concatenate(fields)
         strengths = brightness(probabilities)
         # What is as good as not there is not painted at all.

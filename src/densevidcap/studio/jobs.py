@@ -176,15 +176,15 @@ class Jobs:
         rows.sort(key=lambda each: -int(each.pop("number")))
         return [Job(**row) for row in rows]
 
-    def move(self, key: str, before: int) -> bool:
-        """Let so many of those that wait come before that one; False if it does not wait."""
+    def move(self, key: str, before: str) -> bool:
+        """Let one that waits come right before another; False if not both of them wait."""
         with self._change_together() as database:
             query = f"SELECT id FROM jobs WHERE state = 'waiting' ORDER BY {_TURN}"
             waiting = [row["id"] for row in database.execute(query)]
-            if key not in waiting:
+            if key == before or not {key, before} <= {*waiting}:
                 return False
             waiting.remove(key)
-            waiting.insert(before, key)
+            waiting.insert(waiting.index(before), key)
             # Those that come later have numbers, which are positive.
             places = [(place - len(waiting), each) for place, each in enumerate(waiting)]
             database.executemany("UPDATE jobs SET place = ? WHERE id = ?", places)

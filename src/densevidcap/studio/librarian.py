@@ -15,6 +15,7 @@ from densevidcap.data.text import one_line
 from densevidcap.errors import CorpusError
 from densevidcap.library.search import Finder
 from densevidcap.library.store import Library
+from densevidcap.types import judge
 
 Sort = Literal["new", "name", "long", "sure", "unsure"]
 Show = Literal["all", "corrected", "unchecked", "missing", "deleted"]
@@ -32,10 +33,12 @@ def list_cards(
     finder = _open_finder(folder, revision)
     rows = _list_deleted(folder) if show == "deleted" else _list_present(finder)
     total = len(rows)
+    corrected = sum(card.corrected > 0 for card in finder.read_cards())
     wanted = words.casefold().split()
     rows = [row for row in rows if _fits(row, wanted, show)]
     rows.sort(key=lambda row: (_ORDERS[sort](row), row["name"], row["id"]))
-    return {"total": total, "fitting": len(rows), "clips": rows[offset : offset + most]}
+    clips = [{**row, "verdict": judge(row["confidence"])} for row in rows[offset : offset + most]]
+    return {"total": total, "fitting": len(rows), "corrected": corrected, "clips": clips}
 
 
 def find(folder: Path, revision: str, question: str, most: int) -> dict[str, Any]:
@@ -47,6 +50,7 @@ def find(folder: Path, revision: str, question: str, most: int) -> dict[str, Any
             "id": answer.identity,
             "name": one_line(answer.name),
             "box": answer.box and [*asdict(answer.box).values()],
+            "verdict": None if answer.confidence is None else judge(answer.confidence),
         }
         for answer in answers
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -127,11 +128,15 @@ def undo_correction(
 @router.post("/training", responses=faults(404, 409))
 def prepare_training(studio: Open) -> Training:
     """Write a manifest of what people said, and tell the command that learns from it."""
-    lessons = refusing(studio.need_shelf().write_lessons)
+    shelf = studio.need_shelf()
+    lessons = refusing(shelf.write_lessons)
     return Training(
         manifest=str(lessons.path),
         clips=lessons.clips,
         sentences=lessons.sentences,
         missing=lessons.missing,
         command=lessons.command,
+        then=shlex.join(
+            ["densevidcap", "serve", str(shelf.folder.absolute()), "--model", str(lessons.model)]
+        ),
     )

@@ -58,11 +58,11 @@ def _look(studio: Studio) -> str:
 def move_clip(
     studio: Open,
     key: Key,
-    before: Annotated[int, Query(ge=0, le=1_000_000, description="So many come before it.")],
+    before: Annotated[str, Query(max_length=64, description="The id of the clip that comes next.")],
 ) -> Job:
     """Change the turn of a clip that waits."""
     if not studio.jobs.move(key, before):
-        raise HTTPException(409, "it does not wait any more")
+        raise HTTPException(409, "one of them does not wait any more")
     return studio.find(key)
 
 

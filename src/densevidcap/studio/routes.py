@@ -23,10 +23,11 @@ from starlette.types import Receive, Scope, Send
 from densevidcap import __version__
 from densevidcap.errors import ClipError, ClipTooLargeError, CorpusError, OutputError
 from densevidcap.export import ENDINGS
+from densevidcap.export.formats import FORMATS
 from densevidcap.export.report.footage import PLAYED
 from densevidcap.files import replacing
 from densevidcap.studio import sandbox
-from densevidcap.studio.answers import Facts, Health, HeatMap, Result
+from densevidcap.studio.answers import Facts, FileKind, Health, HeatMap, Result
 from densevidcap.studio.jobs import Job, Posted
 from densevidcap.studio.limits import DAY, KIBIBYTE
 from densevidcap.studio.places import Place
@@ -77,7 +78,9 @@ def tell_facts(studio: Open) -> Facts:
     """What this studio takes and makes."""
     return Facts(
         version=__version__,
-        formats=ENDINGS,
+        formats={
+            name: FileKind(ending=each.ending, about=each.about) for name, each in FORMATS.items()
+        },
         library=None if studio.shelf is None else studio.shelf.name,
         limits=studio.limits.describe(),
         max_bytes=studio.limits.max_bytes,
@@ -242,12 +245,15 @@ async def show_footage(studio: Open, key: Key) -> FileResponse:
 async def show_picture(
     studio: Open,
     key: Key,
-    time: Annotated[float | None, Query(ge=0, description="Seconds; else a third of it.")] = None,
+    time: Annotated[
+        float | None, Query(ge=0, description="Seconds; else when its first sentence is seen best.")
+    ] = None,
 ) -> Response:
     """A small picture of the clip."""
     _, files = await run_sync(studio.find_files, key)
     if time is not None or not files.picture.exists():
-        picture = await _draw(studio, sandbox.draw_picture, files.source, time)
+        moment = await run_sync(studio.find_moment, key) if time is None else time
+        picture = await _draw(studio, sandbox.draw_picture, files.source, moment)
         if time is None:
             await run_sync(keep_bytes, files.picture, picture)
     else:

@@ -206,6 +206,19 @@ class Studio:
             # Deleted between the two questions.
             raise HTTPException(404, GONE) from None
 
+    def find_moment(self, key: str) -> float | None:
+        """Seconds at which the first sentence of a clip is seen best; None if nothing is said."""
+        try:
+            shelf = self.shelf
+            said = self.find_done(key).choose() if shelf is None else shelf.library.captions(key)
+        except (HTTPException, DenseVidCapError):
+            return None
+        best = next(iter(said), None)
+        if best is None:
+            return None
+        seen = max(best.evidence, key=lambda each: each.probability, default=None)
+        return (best.start + best.end) / 2 if seen is None else seen.time
+
 
 @dataclass(frozen=True)
 class Shown:

@@ -109,6 +109,7 @@ def caption(
         if shelf is not None:
             _shelve(job, source, found, describer, shelf, report)
         best = next(iter(captions), None)
+        files.picture.unlink(missing_ok=True)  # it may show what another sentence was about
         return jobs.finish(job.id, best.text if best else "")
     except RemovedError:
         return False

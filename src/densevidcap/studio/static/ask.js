@@ -1,4 +1,5 @@
-/* What cannot be taken back lightly is asked for first, and can be undone for a while after. */
+/* What cannot be taken back lightly is asked for first, and can be undone for a while after; and what
+   the browser is asked for. */
 
 const byId = (id) => document.getElementById(id);
 let forget = () => {};
@@ -15,6 +16,17 @@ export function confirm(title, text, action) {
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
   });
+}
+
+/* To the clipboard, which browsers keep from pages that came over a network without TLS; whether it
+   is there. */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /* Say that something was done; `undo` takes it back, `later` is called if nobody did. */

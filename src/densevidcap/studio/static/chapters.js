@@ -1,6 +1,6 @@
 /* A film's chapters beside it. They are one stop of the Tab key; arrows lead from one to the next. */
 
-import { filmCode } from "./clock.js";
+import { filmCode } from "./figures.js";
 import { findSpan } from "./outline.js";
 
 const STEPS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 };

@@ -1,12 +1,13 @@
 /* How many sentences, how sure, how different, and in which format. */
 
 import { ask, clipUrl } from "./api.js";
+import { percent } from "./figures.js";
 
 const byId = (id) => document.getElementById(id);
 /* Each slider, with how its value is told. What nobody moved is left to the model. */
 const SLIDERS = {
   k: (value) => value,
-  sure: (value) => `${Math.round(100 * value)}\u00a0%`,
+  sure: percent,
   diversity: (value) => Number(value).toFixed(1),
 };
 
@@ -27,6 +28,16 @@ export class Choice {
       } catch (error) {
         if (error.name !== "AbortError") fail(error);
       }
+    });
+    const menu = byId("downloads");
+    document.addEventListener("click", ({ target }) => {
+      if (target.closest("#downloads summary") === null) menu.open = false;
+    });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      event.stopPropagation();
+      menu.open = false;
+      menu.querySelector("summary").focus();
     });
     byId("choice").addEventListener("submit", (event) => event.preventDefault());
   }
@@ -67,12 +78,14 @@ export class Choice {
       byId(`${name}-value`).textContent = tell(byId(name).value);
     }
     byId("formats").replaceChildren(
-      ...Object.entries(this.#formats).map(([format, ending]) => {
+      ...Object.entries(this.#formats).map(([format, { ending, about }]) => {
         const item = document.createElement("li");
         const link = document.createElement("a");
         link.href = clipUrl(this.#id ?? "", `/export/${format}?${this.#query()}`);
         link.download = "";
-        link.textContent = ending;
+        const suffix = document.createElement("small");
+        suffix.textContent = ending;
+        link.append(about, suffix);
         item.append(link);
         return item;
       }),

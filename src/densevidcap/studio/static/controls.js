@@ -1,11 +1,12 @@
 /* Play, seek, mute and full screen below the video: the browser's own bar would hide boxes. */
 
-import { timeCode } from "./clock.js";
+import { filmCode, timeCode } from "./figures.js";
 
 const byId = (id) => document.getElementById(id);
 
 export class Controls {
   #duration = 0;
+  #code = timeCode;
 
   constructor(video, player) {
     const play = byId("play");
@@ -24,14 +25,16 @@ export class Controls {
     byId("full").addEventListener("click", () => byId("screen").requestFullscreen());
   }
 
-  show(duration) {
+  /* A film's times are told as everywhere on its page. */
+  show(duration, isFilm) {
     this.#duration = duration;
+    this.#code = isFilm ? filmCode : timeCode;
     byId("seek").max = duration;
   }
 
   follow(time) {
     byId("seek").value = time;
-    byId("seek").setAttribute("aria-valuetext", timeCode(time));
-    byId("clock").textContent = `${timeCode(time)} / ${timeCode(this.#duration)}`;
+    byId("seek").setAttribute("aria-valuetext", this.#code(time));
+    byId("clock").textContent = `${this.#code(time)} / ${this.#code(this.#duration)}`;
   }
 }

@@ -1,7 +1,8 @@
 /* The page's three views, and the way from one to the next. */
 
-import { readAddress } from "./address.js";
+import { askAddress, readAddress } from "./address.js";
 import { ask, clipUrl, post, watch } from "./api.js";
+import { copyText } from "./ask.js";
 import { Choice } from "./choice.js";
 import { takeFiles } from "./intake.js";
 import { listOpened, readResults, tellIgnored } from "./opened.js";
@@ -17,6 +18,11 @@ const byId = (id) => document.getElementById(id);
 const VIEWS = ["welcome", "progress", "result"];
 
 offerThemes(byId("theme"));
+// A phone has little room above the sentences.
+const narrow = matchMedia("(max-width: 860px)");
+const unfold = () => (byId("choosing").open = !narrow.matches);
+narrow.addEventListener("change", unfold);
+unfold();
 const facts = await ask("api/studio");
 const isLibrary = facts.library !== null;
 document.body.classList.toggle("library", isLibrary);
@@ -32,8 +38,8 @@ let visits = 0; // what was asked for before the last of them is not shown any m
 
 byId("search").hidden = !isLibrary;
 byId("limits").textContent = isLibrary
-  ? "Clips and folders of any size. They stay until you delete them."
-  : `Up to ${facts.limits}; kept for ${facts.max_days} days.`;
+  ? "Drop clips or folders of any size anywhere on this page. They stay until you delete them."
+  : `Drop them anywhere on this page. Up to ${facts.limits}; kept for ${facts.max_days} days.`;
 offerTraining(fail);
 takeFiles(
   {
@@ -58,9 +64,15 @@ byId("look").addEventListener("click", async () => {
   }
 });
 byId("copy").addEventListener("click", async () => {
-  await navigator.clipboard?.writeText(location.href).catch(() => null);
-  byId("copied").textContent = "The address is copied.";
-  setTimeout(() => (byId("copied").textContent = ""), 3000);
+  const isCopied = await copyText(location.href);
+  viewer.say(isCopied ? "The address is copied." : "Copy it from the browser’s address bar.");
+  setTimeout(() => viewer.say(""), 3000);
+});
+// An address that is there already, as after results that have none, is no news to the browser.
+document.addEventListener("click", (event) => {
+  if (event.target.closest("a[href='#']") === null || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  goHome();
 });
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.closest("input, textarea, select, dialog");
@@ -88,7 +100,6 @@ function show(view, title = "") {
   leave = () => {};
   byId("fault").hidden = true;
   for (const each of VIEWS) byId(each).hidden = each !== view;
-  byId("facts").textContent = title;
   document.title = title ? `${title} · densevidcap studio` : "densevidcap studio";
 }
 
@@ -209,6 +220,7 @@ async function open({ id, name }) {
     if (visit !== visits) return;
     show("result", name);
     clip = { id, name };
+    nameClip(name);
     viewer.open(id, result.missing ? null : clipUrl(id, "/footage"), result, address);
     if (result.missing) fail(new Error(`${name}: its file is gone; drop it here again to see it.`));
     leave = () => viewer.close();
@@ -239,8 +251,17 @@ function openOne({ name, result, clip: file }) {
   choice.open(null);
   clip = null;
   show("result", name);
+  nameClip(name);
   viewer.open(null, file ? URL.createObjectURL(file) : null, result, {});
   leave = () => viewer.close();
+}
+
+/* Above a result, with the way back to where it was found. */
+function nameClip(name) {
+  const question = byId("question").value.trim();
+  byId("clip-name").textContent = name;
+  byId("back").href = question === "" ? "#" : askAddress(question);
+  byId("back").textContent = question === "" ? "← All clips" : "← Back to hits";
 }
 
 function goHome() {

@@ -9,7 +9,7 @@ export const STAGES = {
   words: "Looking for words in every region",
   regions: "Following regions through time",
   sentences: "Finding sentences",
-  ranking: "Weighing them against each other",
+  ranking: "Weighing sentences against each other",
   shelving: "Putting it into the library",
 };
 

@@ -7,10 +7,12 @@ const byId = (id) => document.getElementById(id);
 const MOST_SHOWN = 60;
 const ORDER = ["working", "sending", "waiting", "unsent", "failed", "refused", "known", "done"];
 const ENDED = new Set(["failed", "refused", "known", "done"]);
+const NEWS = 2; // of which the first may have been on its way before the server knew of a move
 
 export class Queue {
   jobs = new Map(); // all that the server has, by id
   #entries = []; // what is listed
+  #moves = []; // {id, before, news} that what the server told may not have in it yet
   #sending = null;
   #changed;
   #limits;
@@ -50,6 +52,8 @@ export class Queue {
         this.jobs.set(job.id, job);
         this.#take(job, isFirst);
       }
+      for (const move of this.#moves) move.news += 1;
+      this.#moves = this.#moves.filter(({ news }) => !(news >= NEWS));
       this.#draw();
       if (isNews) this.#changed();
     };
@@ -171,8 +175,18 @@ export class Queue {
     const place = peers.indexOf(entry) + step;
     if (place < 0 || place >= peers.length) return;
     if (entry.state === "waiting") {
-      await ask(queueUrl(entry.id, `?before=${place}`), { method: "PUT" });
-      [entry.ahead, peers[place].ahead] = [peers[place].ahead, entry.ahead];
+      const pair = step < 0 ? [entry, peers[place]] : [peers[place], entry];
+      const [id, before] = pair.map((each) => each.id);
+      const move = { id, before, news: NaN }; // nothing is counted before the answer
+      this.#moves.push(move);
+      this.#draw();
+      try {
+        await ask(queueUrl(id, `?before=${encodeURIComponent(before)}`), { method: "PUT" });
+        move.news = 0;
+      } catch (error) {
+        this.#moves = this.#moves.filter((each) => each !== move);
+        throw error;
+      }
     } else {
       const [one, other] = [entry, peers[place]].map((each) => this.#entries.indexOf(each));
       [this.#entries[one], this.#entries[other]] = [this.#entries[other], this.#entries[one]];
@@ -187,8 +201,23 @@ export class Queue {
 
   #sort() {
     const rank = ({ state }) => ORDER.indexOf(state);
+    const turns = this.#takeTurns();
     return [...this.#entries].sort((a, b) =>
-      rank(a) - rank(b) || (a.state === "waiting" ? a.ahead - b.ahead : 0));
+      rank(a) - rank(b) || (a.state === "waiting" ? turns.get(a) - turns.get(b) : 0));
+  }
+
+  /* What waits, with how many clips are ahead: as the server told it last, and as it was moved since. */
+  #takeTurns() {
+    const waiting = this.#entries.filter(({ state }) => state === "waiting");
+    waiting.sort((a, b) => a.ahead - b.ahead);
+    const counts = waiting.map(({ ahead }) => ahead);
+    for (const { id, before } of this.#moves) {
+      const from = waiting.findIndex((each) => each.id === id);
+      if (from === -1 || !waiting.some((each) => each.id === before)) continue;
+      const [moved] = waiting.splice(from, 1);
+      waiting.splice(waiting.findIndex((each) => each.id === before), 0, moved);
+    }
+    return new Map(waiting.map((entry, place) => [entry, counts[place]]));
   }
 
   /* At most once for each picture of the screen, however often something changes. */
@@ -203,6 +232,7 @@ export class Queue {
 
   #render() {
     const entries = this.#sort();
+    const turns = this.#takeTurns();
     byId("queue").hidden = entries.length === 0;
     const left = entries.filter(({ state }) => !ENDED.has(state)).length;
     const done = entries.filter(({ state }) => state === "done" || state === "known").length;
@@ -216,7 +246,7 @@ export class Queue {
       entry.key ??= crypto.getRandomValues(new Uint32Array(2)).join("-");
       const row = rows.get(entry.key) ?? renderRow(entry);
       const peers = entries.filter(({ state }) => state === entry.state);
-      fillRow(row, entry, peers.indexOf(entry), peers.length);
+      fillRow(row, { ...entry, ahead: turns.get(entry) }, peers.indexOf(entry), peers.length);
       return row;
     });
     // Rows that stay keep their focus: only what differs is moved.
@@ -260,10 +290,14 @@ function fillRow(row, entry, place, count) {
   bar.hidden = state !== "sending" && state !== "working";
   bar.value = share ?? 0;
   bar.setAttribute("aria-label", `${entry.name}: ${words[state]}`);
-  const show = (act, isShown) => (row.querySelector(`[data-act=${act}]`).hidden = !isShown);
+  const find = (act) => row.querySelector(`[data-act=${act}]`);
+  const show = (act, isShown) => (find(act).hidden = !isShown);
   const canMove = (state === "waiting" || state === "unsent") && count > 1;
-  show("up", canMove && place > 0);
-  show("down", canMove && place < count - 1);
+  show("up", canMove);
+  show("down", canMove);
+  // The first and the last keep the room of what they lack, so that arrows stand below each other.
+  find("up").classList.toggle("absent", place === 0);
+  find("down").classList.toggle("absent", place === count - 1);
   show("stop", !ENDED.has(state) && !entry.isUnwanted);
   show("retry", state === "failed" || (state === "refused" && entry.file));
   show("dismiss", ENDED.has(state));

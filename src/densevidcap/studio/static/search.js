@@ -2,11 +2,10 @@
 
 import { ask, clipUrl } from "./api.js";
 import { askAddress, writeAddress } from "./address.js";
-import { timeCode } from "./clock.js";
+import { percent, timeCode } from "./figures.js";
 
 const byId = (id) => document.getElementById(id);
 const FRAME = 16 / 9; // as studio.css has it
-const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
 export class Search {
   #asked = 0;
@@ -22,6 +21,11 @@ export class Search {
     byId("search").addEventListener("submit", (event) => {
       event.preventDefault();
       submit();
+    });
+    byId("hits-clear").addEventListener("click", () => {
+      byId("question").value = "";
+      submit();
+      byId("shelf-title").focus();
     });
     byId("question").addEventListener("input", () => {
       clearTimeout(timer);
@@ -41,6 +45,9 @@ export class Search {
     byId("hits-title").textContent = answers.length === 0
       ? `Nothing fits “${question}”`
       : `“${question}”: ${answers.length} ${answers.length === 1 ? "moment" : "moments"}`;
+    byId("hits-why").textContent = answers.length === 0
+      ? "Try other or fewer words: only those that the model knows can be found."
+      : "Seen: how likely each word is to be anywhere in those seconds.";
     byId("hit-list").replaceChildren(...answers.map(render));
   }
 
@@ -52,7 +59,7 @@ export class Search {
   }
 }
 
-function render({ id, name, time, start, end, box, words, sentence, confidence }) {
+function render({ id, name, time, start, end, box, words, sentence, confidence, verdict }) {
   const item = byId("hit-template").content.firstElementChild.cloneNode(true);
   const find = (selector) => item.querySelector(selector);
   find("a").href = writeAddress(id, { time, box });
@@ -64,18 +71,19 @@ function render({ id, name, time, start, end, box, words, sentence, confidence }
     find(".box").hidden = box === null;
   };
   find("img").src = clipUrl(id, `/picture?time=${time.toFixed(3)}`);
-  find(".length").textContent = timeCode(time);
+  find(".length").textContent = `at ${timeCode(time)}`;
   if (box !== null) {
     const [left, top, right, bottom] = box.map((edge) => 100 * edge);
     Object.assign(find(".box").style, {
       left: `${left}%`, top: `${top}%`, width: `${right - left}%`, height: `${bottom - top}%`,
     });
   }
-  const seen = words.map(({ word, probability }) => `${word} ${percent(probability)}`).join(", ");
+  const seen = words.map(({ word, probability }) => `${word}\u00a0${percent(probability)}`).join(", ");
   find(".said").textContent = sentence === null ? `Seen: ${seen}` : sentence;
-  find(".name").textContent = `${name}, ${timeCode(start)}–${timeCode(end)}`;
-  const facts = sentence === null ? [] : [`said, ${percent(confidence)}`];
-  if (sentence !== null && seen) facts.push(`seen: ${seen}`);
-  find(".more").textContent = facts.join(" · ");
+  const span = document.createElement("span");
+  span.textContent = `${timeCode(start)}–${timeCode(end)}`;
+  find(".name").append(`${name}, `, span);
+  find(".more").textContent = sentence === null ? "" : `${verdict}, ${percent(confidence)}`;
+  find(".seen").textContent = sentence === null || !seen ? "" : `Seen: ${seen}`;
   return item;
 }

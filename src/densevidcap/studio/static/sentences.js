@@ -3,11 +3,10 @@
    What a person says of it stands beside what the model said. */
 
 import { holds } from "../report/boxes.js";
-import { filmCode, timeCode } from "./clock.js";
+import { filmCode, percent, timeCode } from "./figures.js";
 import { Rows } from "./rows.js";
 
 const PUNCTUATION = /^\W+|\W+$/g;
-const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
 export class Sentences {
   #list;

@@ -2,10 +2,12 @@
 
 import { ask, clipUrl } from "./api.js";
 import { confirm, offerUndo } from "./ask.js";
-import { timeCode } from "./clock.js";
+import { percent, timeCode } from "./figures.js";
 
 const byId = (id) => document.getElementById(id);
 const PAGE = 48;
+
+const count = (clips) => `${clips} ${clips === 1 ? "clip" : "clips"}`;
 
 export class Shelf {
   #library; // whether there is one
@@ -18,8 +20,8 @@ export class Shelf {
     this.#library = library !== null;
     this.#list = listJobs;
     byId("shelf-title").textContent = library ?? "Clips you posted";
+    if (this.#library) byId("shelf-title").append(" ", mark("library"));
     for (const id of ["sort", "show"]) byId(id).closest("label").hidden = !this.#library;
-    byId("train").hidden = !this.#library;
     let timer = null;
     byId("tools").addEventListener("submit", (event) => event.preventDefault());
     byId("tools").addEventListener("input", () => {
@@ -40,6 +42,8 @@ export class Shelf {
       return this.refresh(Math.max(0, Math.floor((page.fitting - 1) / PAGE) * PAGE));
     }
     this.#offset = offset;
+    // Before anything is put right there is nothing to learn from.
+    byId("train").hidden = !page.corrected;
     const isFiltered = byId("filter").value !== "" || byId("show").value !== "all";
     byId("shelf").hidden = page.total === 0 && !isFiltered;
     byId("cards").replaceChildren(...page.clips.map((clip) => this.#render(clip)));
@@ -47,8 +51,11 @@ export class Shelf {
     const last = offset + page.clips.length;
     byId("range").textContent = page.fitting > PAGE
       ? `${offset + 1}–${last} of ${page.fitting}`
-      : `${page.fitting} ${page.fitting === 1 ? "clip" : "clips"}`;
-    byId("before").hidden = byId("after").hidden = page.fitting <= PAGE;
+      : count(page.fitting);
+    byId("shelf-count").textContent = page.fitting === page.total
+      ? count(page.total)
+      : `${page.fitting} of ${count(page.total)}`;
+    byId("pages").hidden = page.fitting <= PAGE;
     byId("before").disabled = offset === 0;
     byId("after").disabled = last >= page.fitting;
     return page;
@@ -92,6 +99,7 @@ export class Shelf {
     const facts = [];
     if (clip.missing) facts.push("file is gone");
     if (clip.corrected) facts.push(`${clip.corrected} checked`);
+    else if (clip.verdict && clip.text && !isDeleted) facts.push(`${clip.verdict}, ${percent(clip.confidence)}`);
     find(".more").textContent = facts.join(" · ");
     for (const button of item.querySelectorAll("button")) {
       button.setAttribute("aria-label", `${button.textContent}: ${clip.name}`);
@@ -146,4 +154,11 @@ export class Shelf {
     byId("shelf-title").focus();
     return true;
   }
+}
+
+/* What something is, paler than its name. */
+function mark(text) {
+  const element = document.createElement("span");
+  element.textContent = text;
+  return element;
 }

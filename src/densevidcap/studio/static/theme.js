@@ -8,6 +8,7 @@ export function offerThemes(button) {
     const theme = localStorage.getItem("theme") ?? (system.matches ? "dark" : "light");
     root.dataset.theme = theme;
     button.textContent = theme === "dark" ? "Light" : "Dark";
+    button.title = `Show the page in ${theme === "dark" ? "light" : "dark"} colours`;
   };
   button.addEventListener("click", () => {
     localStorage.setItem("theme", root.dataset.theme === "dark" ? "light" : "dark");

@@ -1,7 +1,7 @@
 /* Lanes of sentences, a bar for the time of each, and a line for now. Of a film the lanes show the
    chapter that is played, or a piece of it; above them is all of it. */
 
-import { filmCode } from "./clock.js";
+import { filmCode } from "./figures.js";
 import { findSpan } from "./outline.js";
 
 const NUMBERED = 0.015; // share of the lanes that a digit of a bar's number takes, and its edges
@@ -97,7 +97,7 @@ export class Timeline {
     const sound = parts.sound.parentElement === parts.lanes ? [parts.sound] : [];
     parts.lanes.replaceChildren(...this.#bars.values(), ...sound, parts.now);
     place(parts.piece, span, { start: 0, end: this.#duration });
-    [...parts.edges.children].forEach((edge, number) =>
+    parts.edges.querySelectorAll("span").forEach((edge, number) =>
       (edge.textContent = filmCode(number === 0 ? span.start : span.end)));
     this.isolate(this.#isolated);
   }
@@ -112,7 +112,11 @@ function renderBar(caption, rank, colour, lane, span) {
   bar.title = caption.text;
   bar.setAttribute("aria-label", `Play sentence ${rank + 1}`);
   const number = String(rank + 1);
-  if (place(bar, caption, span) >= NUMBERED * (1 + number.length)) bar.textContent = number;
+  if (place(bar, caption, span) >= NUMBERED * (1 + number.length)) {
+    const told = document.createElement("b");
+    told.textContent = number;
+    bar.append(told);
+  }
   bar.style.setProperty("--colour", colour);
   bar.style.setProperty("--lane", lane);
   return bar;

@@ -1,6 +1,7 @@
 /* From what a person put right to a better model: the manifest is written, the command shown. */
 
 import { ask } from "./api.js";
+import { copyText } from "./ask.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -14,11 +15,15 @@ export function offerTraining(fail) {
         `${made.clips === 1 ? "clip" : "clips"} that you gave or approved of are in ` +
         `${made.manifest}.${gone} This trains a model on them, from the one that comes with densevidcap:`;
       byId("training-command").textContent = made.command;
+      byId("training-then").textContent = made.then;
+      byId("training-copied").textContent = "";
       byId("training").showModal();
     } catch (error) {
       fail(error);
     }
   });
-  byId("training-copy").addEventListener("click", () =>
-    navigator.clipboard?.writeText(byId("training-command").textContent).catch(() => null));
+  byId("training-copy").addEventListener("click", async () => {
+    const isCopied = await copyText(byId("training-command").textContent);
+    byId("training-copied").textContent = isCopied ? "Copied." : "Select it and copy it by hand.";
+  });
 }

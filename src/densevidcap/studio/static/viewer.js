@@ -3,7 +3,7 @@
 import { writeAddress } from "./address.js";
 import { ask, clipUrl } from "./api.js";
 import { Chapters } from "./chapters.js";
-import { timeCode } from "./clock.js";
+import { percent, timeCode } from "./figures.js";
 import { Controls } from "./controls.js";
 import { Glow } from "./glow.js";
 import { arrange } from "./outline.js";
@@ -12,7 +12,6 @@ import { Sentences } from "./sentences.js";
 import { Timeline } from "./timeline.js";
 
 const byId = (id) => document.getElementById(id);
-const percent = (share) => `${Math.round(100 * share)} %`;
 
 export class Viewer {
   #player;
@@ -25,7 +24,7 @@ export class Viewer {
   #captions = [];
   #isFilm = false;
   #chosen = null; // rank of the sentence that was clicked on
-  #glowing = null; // the word whose heat map is asked for or shown
+  #glowing = null; // {word, rank} of the heat map that is asked for or shown
   #id = null; // of a clip on the server, null for a local file
   #isLibrary;
   choice; // what sentences are chosen by
@@ -71,7 +70,7 @@ export class Viewer {
   /* A new clip: `footage` is the address of its video, null if there is none. */
   open(id, footage, result, { time = null, sentence = null, box = null }) {
     this.#id = null; // nothing is noted before all is there
-    byId("trail").hidden = id === null;
+    byId("clip-acts").hidden = id === null;
     byId("copied").textContent = "";
     const { width, height } = result.captions;
     byId("result").style.setProperty("--ratio", width / height || 16 / 9);
@@ -88,7 +87,7 @@ export class Viewer {
     else if (chosen !== null) this.#seek(this.#captions[chosen].start);
     const block = this.#isFilm ? "start" : "nearest";
     if (chosen !== null) this.#sentences.reveal(chosen, block);
-    else if (time !== null) this.#sentences.reveal(this.#findAfter(time), block);
+    else if (time !== null && this.#isFilm) this.#sentences.reveal(this.#findAfter(time), block);
     this.#id = id;
   }
 
@@ -106,7 +105,7 @@ export class Viewer {
 
   /* The first sentence of a film that is told after a time, or at it; else the first of all. */
   #findAfter(time) {
-    return Math.max(0, this.#captions.findIndex(({ end }) => this.#isFilm && end > time));
+    return Math.max(0, this.#captions.findIndex(({ end }) => end > time));
   }
 
   /* Something that nobody has to do anything about. */
@@ -154,7 +153,11 @@ export class Viewer {
     byId("result").classList.toggle("chaptered", film !== null && film.chapters.length > 0);
     byId("summary").hidden = !film?.summary;
     byId("summary").textContent = film?.summary ?? "";
-    byId("list").setAttribute("aria-label", film ? "Sentences, by time" : "Sentences, the best first");
+    byId("reading").hidden = this.#captions.length === 0;
+    byId("order").textContent = film
+      ? "In order of time."
+      : "The best first, then different ones.";
+    byId("k-unit").textContent = film ? "a scene" : "sentences";
     byId("look").hidden = !this.#isLibrary || missing || Object.keys(usual).length > 0;
     byId("look-why").hidden = byId("look").hidden;
     byId("rejected").hidden = rejected.length === 0;
@@ -171,7 +174,7 @@ export class Viewer {
     this.#sentences.show(arranged, isSame);
     this.#timeline.show(arranged);
     this.#chapters.show(film?.chapters ?? []);
-    this.#controls.show(captions.duration);
+    this.#controls.show(captions.duration, this.#isFilm);
     this.#player.show(tracks);
     this.#choose(null);
     this.#dim();
@@ -191,9 +194,10 @@ export class Viewer {
     for (const event of ["pointerover", "focusin"]) {
       part.addEventListener(event, (e) => this.#isolate(rankOf(e) ?? this.#chosen));
     }
-    for (const event of ["pointerleave", "focusout"]) {
-      part.addEventListener(event, () => this.#isolate(this.#chosen));
-    }
+    // One that is being written keeps its box, wherever the pointer is.
+    const written = () => rankOf({ target: document.activeElement.closest(".editing") ?? part });
+    part.addEventListener("pointerleave", () => this.#isolate(written() ?? this.#chosen));
+    part.addEventListener("focusout", () => this.#isolate(this.#chosen));
     part.addEventListener("click", (event) => {
       const rank = rankOf(event);
       if (event.target.closest(".acts, .edit") !== null) return;
@@ -228,14 +232,15 @@ export class Viewer {
   }
 
   async #light(word, rank) {
-    if (word === this.#glowing) {
+    if (word === this.#glowing?.word && rank === this.#glowing.rank) {
       this.#dim();
       return;
     }
-    this.#glowing = word;
+    const wanted = (this.#glowing = { word, rank });
+    this.#choose(rank); // its figure is told, so its box stays when the pointer leaves
     const { start, evidence } = this.#captions[rank];
     const glow = await Glow.load(this.#id, word, start);
-    if (word !== this.#glowing) return;
+    if (wanted !== this.#glowing) return;
     this.#player.glow(glow);
     const own = evidence.find((each) => each.word === word);
     // A picture that stands still may as well be the one that shows most.
@@ -243,10 +248,9 @@ export class Viewer {
     this.#sentences.markWord(word);
     byId("screen").classList.add("glowing");
     byId("scale").hidden = false;
-    const best = `at most ${percent(glow.peak)}, at ${timeCode(glow.time)}`;
-    byId("glow").textContent = own === undefined
-      ? `“${word}”: not in this sentence’s region; ${best} elsewhere`
-      : `“${word}”: ${percent(own.probability)} in this sentence’s region; ${best}`;
+    const here = own === undefined ? "not" : percent(own.probability);
+    byId("glow").textContent = `“${word}”: ${here} in this sentence’s region;`
+      + ` best ${percent(glow.peak)} at ${timeCode(glow.time)}`;
   }
 
   #dim() {

@@ -1,5 +1,6 @@
-/* Times for people: 1:02.4, and 1:00:02.4 from an hour on. */
+/* Times and shares for people. */
 
+/* 1:02.4, and 1:00:02.4 from an hour on. */
 export function timeCode(seconds, digits = 1) {
   const whole = Math.max(0, Number(seconds.toFixed(digits)));
   const rest = (whole % 60).toFixed(digits).padStart(digits ? 3 + digits : 2, "0");
@@ -15,3 +16,5 @@ export function filmCode(seconds) {
     .map((part) => String(part).padStart(2, "0"))
     .join(":");
 }
+
+export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
