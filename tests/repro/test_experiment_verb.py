@@ -7,6 +7,7 @@ from PIL import Image
 from tests.repro.small_experiments import CLAIMS, SINGLE, Studio, open_studio
 
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
+from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError, ModelError, OutputError
 from densevidcap.repro.results import Result
 
@@ -100,6 +101,14 @@ def test_baselines_are_trained_once_and_shown_beside_the_paper(studio: Studio) -
     assert "epoch" not in again.stderr
     assert {path: path.stat().st_mtime_ns for path in weights} == weights
     assert load(studio, "single").outcome == found.outcome
+
+    # How sentences are searched is the system's affair, whatever it was when they were learned.
+    shorter = studio.run("single", "--overwrite", "--set", "decoding.max_length=1")
+    assert shorter.exit_code == 0, shorter.output
+    assert "epoch" not in shorter.stderr
+    said = {path: read_json(path) for path in (studio.runs / "said").glob("*-plain-*.json")}
+    lengths = [max(len(text.split()) for text in each.values()) for each in said.values()]
+    assert min(lengths) == 1 < max(lengths)
 
 
 def test_orders_of_dense_captions_beside_the_oracles(studio: Studio) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from densevidcap.config import SelectionConfig
+from densevidcap.config import DecodingConfig, SelectionConfig
 from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.text_files import read_json
@@ -80,7 +80,7 @@ class Found:
 
         However sure it is of them: the paper's tables have as many of each clip.
         """
-        options = replace(self.selection, sure=0.0, **settings)  # type: ignore[arg-type]
+        options = replace(self.selection, sure=0.0, news=0, **settings)  # type: ignore[arg-type]
         chosen = choose(self.candidates, options)
         return self.candidates.select([choice.candidate for choice in chosen])
 
@@ -168,7 +168,8 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
     path = runner.keep(f"{named}-{row.category}", digest[:12])
     if not path.exists():
         words = runner.find_words(row.words)
-        speakers = [Speaker(runner, folder, words) for folder in folders]
+        spoken = zip(folders, system.captioners.values(), strict=True)
+        speakers = [Speaker(runner, folder, words, config.decoding) for folder, config in spoken]
         evaluator = load_evaluator(picker) if picker else None
         lexicon = LexicalFCN.load(words).lexicon
         advance = runner.progress.count(f"{row.name}: describing", len(runner.clips))
@@ -187,8 +188,10 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
 class Speaker:
     """A trained captioner, and the measured clips as it sees them."""
 
-    def __init__(self, runner: Runner, folder: Path, words: Path) -> None:
-        self.generator, self.config = CaptionGenerator.load(folder), read_model_config(folder)
+    def __init__(self, runner: Runner, folder: Path, words: Path, decoding: DecodingConfig) -> None:
+        """`decoding` is the system's: how sentences are searched has no part in training."""
+        self.generator = CaptionGenerator.load(folder)
+        self.config = replace(read_model_config(folder), decoding=decoding)
         self.views = runner.view(folder, words)
 
     def say(self, record: ClipRecord, known: Known) -> list[tuple[str, float]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from densevidcap.config import build_section, read_toml
+from densevidcap.config_files import build_section, read_toml
 from densevidcap.errors import ModelError
 
 Kind = Literal["single", "dense", "diversity", "loss", "grounding"]

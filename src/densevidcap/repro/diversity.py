@@ -185,7 +185,7 @@ def compare_diversity(runner: Runner, experiment: Experiment, claims: Sequence[C
         advance()
         turned = {}
         for weight, ranked in chosen.items():
-            turned[weight] = score_dense(ranked, scorer, people.space)
+            turned[weight] = score_dense(ranked, scorer, people.space, report.count)
             advance()
     figures = (people.everything, max(people.clustered.values()), report.predicted.diversity)
     found = dict(zip(SYSTEMS, figures, strict=True))

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from densevidcap.repro.results import Picture
 
 
-COLOURS = ("#9e2477", "#8a8a8a", "#1b7f8c", "#d98a00")
+COLOURS = ("#9e2477", "#8a8a8a", "#1b7f8c", "#d98a00", "#3a5fcd", "#222222", "#6a9f2a", "#c0563b")
+MARKERS = ".xs^"
+"""Those of a curve whose colour stood before, one after the other."""
+FEW = 4
+"""Curves whose legend has room among them."""
 
 
 def draw_picture(picture: Picture, path: Path) -> None:
@@ -34,8 +38,9 @@ def draw_picture(picture: Picture, path: Path) -> None:
     if picture.bars:
         _draw_bars(axes, picture)
     else:
-        for curve in picture.curves:
-            axes.plot(curve.x, curve.y, marker=".", label=curve.name)
+        for number, curve in enumerate(picture.curves):
+            marker = MARKERS[number // len(COLOURS) % len(MARKERS)]
+            axes.plot(curve.x, curve.y, marker=marker, label=curve.name)
         whole = all(x.is_integer() for curve in picture.curves for x in curve.x)
         axes.xaxis.set_major_locator(MaxNLocator(integer=whole))
     axes.set_title(picture.title, loc="left", fontsize=10)
@@ -43,7 +48,8 @@ def draw_picture(picture: Picture, path: Path) -> None:
     axes.set_ylabel(picture.y)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.2)
-    axes.legend(frameon=False, fontsize=8)
+    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    axes.legend(frameon=False, fontsize=8, **(beside if len(picture.curves) > FEW else {}))
     with replacing(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120)
 

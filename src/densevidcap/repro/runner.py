@@ -10,9 +10,11 @@ from typing import Any
 
 from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
 from densevidcap.models.backbones import build_backbone
+from densevidcap.models.backbones.weights import find_imagenet
 from densevidcap.models.device import resolve_device
 from densevidcap.models.streams import check_extracted, list_extracted, load_streams
 from densevidcap.models.views import ClipView
@@ -27,7 +29,6 @@ from densevidcap.train.sentences import SentenceStage
 from densevidcap.train.stage import (
     HELD_OUT,
     CorpusStage,
-    choose_sampling,
     open_views,
     read_json_or_none,
 )
@@ -82,11 +83,8 @@ def _name(row: Row, part: str) -> str:
 def check_start(config: ModelConfig) -> None:
     """Refuse a Lexical-FCN whose backbone has no weights to start from here."""
     backbone = build_backbone(config.eyes.backbone)
-    if config.training.words[0].weights != "imagenet" or not backbone.state_dict():
-        return
-    if backbone.package is None:
-        raise ModelError(f"no installable package carries weights of '{backbone.name}'")
-    backbone.package.find()
+    if config.training.words[0].weights == "imagenet" and backbone.state_dict():
+        find_imagenet(backbone)
 
 
 class Runner:
@@ -160,7 +158,9 @@ class Runner:
         return folder
 
     def find_system(self, row: Row) -> System:
-        return self._read_system(row.system).leave_out(row.without)
+        system = self._read_system(row.system).leave_out(row.without)
+        # What looks at clips for the words does so for the sentences too.
+        return system.look_by(self._read_system(row.words).config.engine) if row.words else system
 
     def _read_system(self, name: str) -> System:
         return read_system(self.paths.definitions, name, self.paths.settings)
@@ -235,9 +235,15 @@ class Runner:
     ) -> FeatureCache:
         """Features of those clips that can be read; the others are named."""
         advance = self.progress.count("reading the clips to measure", len(clips))
-        sampling, cache = choose_sampling(config), self.paths.cache
+        sampling, cache = Sampling.of(config.frames), self.paths.cache
         features, failures = cache_features(
-            clips, words.encoder, cache, sampling, advance=advance, engine=config.engine
+            clips,
+            words.encoder,
+            cache,
+            sampling,
+            advance=advance,
+            engine=config.engine,
+            workers=config.training.workers,
         )
         self._tell(failures)
         return features

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from densevidcap.config import CONFIGS, ModelConfig, build_section, read_extended
+from densevidcap.config import Engine, ModelConfig
+from densevidcap.config_files import CONFIGS, build_section, read_extended
 from densevidcap.data.lexicon import CONTENT, Lexicon, is_content_word
 from densevidcap.data.text import tokenise
 from densevidcap.errors import ModelError
@@ -56,6 +57,11 @@ class System:
         if not kept:
             raise ModelError(f"without {', '.join(streams)} nothing is left to read")
         return replace(self, captioners=kept)
+
+    def look_by(self, engine: Engine) -> System:
+        """The same on eyes of this engine."""
+        captioners = {name: replace(each, engine=engine) for name, each in self.captioners.items()}
+        return replace(self, config=replace(self.config, engine=engine), captioners=captioners)
 
 
 def drop_streams(config: ModelConfig, streams: Sequence[str]) -> ModelConfig:
