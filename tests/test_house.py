@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from tests.train.tiny_config import write_table
 
-from densevidcap.config import ModelConfig, read_toml
+from densevidcap.config import ModelConfig
+from densevidcap.config_files import read_toml
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.progress import Silent
 from densevidcap.train.model import ModelTraining, read_corpus
@@ -30,6 +31,7 @@ ROOMS = (
     "hidden",
     "intake",
     "files",
+    "config_files",
     "config",
     "progress",
     "model_folder",
@@ -38,6 +40,7 @@ ROOMS = (
     "regions",
     "metrics",
     "models",
+    "workers",
     "decoding",
     "pipeline",
     "train",
