@@ -22,6 +22,7 @@ from densevidcap.models.streams import STREAMS
 from densevidcap.progress import Silent
 from densevidcap.repro import results
 from densevidcap.repro.definition import DEFINITIONS, Experiment, list_experiments, read_claims
+from densevidcap.repro.single import INTERVALS
 from densevidcap.train.evaluator import EvaluatorStage
 from densevidcap.train.sentences import SentenceStage
 
@@ -120,6 +121,10 @@ def test_no_table_can_rot(bench: Bench) -> None:
         lines = {line.name: line for line in result.outcome.tables[0].lines}
         for row in experiment.rows:
             assert lines[row.name].ours or not row.system, f"{name}: {row.name} has no figure"
+        if experiment.about.kind == "single":
+            (spread,) = [each for each in result.outcome.tables if each.title == INTERVALS]
+            known = {line.name for line in spread.lines if min(line.ours) >= 0}
+            assert known == {row.name for row in experiment.rows if row.system not in ("", "human")}
         tested = {claim.name for claim in read_claims(DEFINITIONS) if claim.experiment == name}
         tested -= {"loss"}
         assert {finding.claim for finding in result.outcome.findings} == tested, name
@@ -198,7 +203,8 @@ def test_the_yardstick_brings_its_own_words(tmp_path: Path) -> None:
         shown = CliRunner().invoke(root, ["experiment", name, *options])
         assert shown.exit_code == 0, f"{shown.output}\n{shown.exception!r}"
         result = results.Result.load(out / name / "results.json")
-        scores, training = result.outcome.tables
+        scores, spread, training = result.outcome.tables
+        assert [line.name for line in spread.lines] == [line.name for line in scores.lines]
         assert [len(line.ours) for line in scores.lines] == [4] * 5
         assert [line.name for line in training.lines] == [
             "mean-pooling",

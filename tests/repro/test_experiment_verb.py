@@ -74,7 +74,7 @@ def test_baselines_are_trained_once_and_shown_beside_the_paper(studio: Studio) -
         == "densevidcap experiment single --data manifest.jsonl --model model --out runs"
     )
     assert (found.clips, found.trained) == (1, 8)
-    scores, detection, training = found.outcome.tables
+    scores, _, detection, training = found.outcome.tables
     assert [line.name for line in training.lines] == ["plain", "plain-on-words-mil"]
     (finding,) = found.outcome.findings
     assert [each.column for each in finding.measured] == [*scores.columns]

@@ -81,8 +81,8 @@ def reword(sentence: str, evidence: Evidence, config: WordingConfig) -> str:
 
 
 def list_told(text: str, config: WordingConfig) -> frozenset[str]:
-    """What it tells: the stems of its content words, but of people only that they are people, unless
-    gender is told as it is said. A man who drives tells no more than someone who is driving."""
+    """What it tells: its content words without their endings, but of people only that they are
+    people, unless gender is told as it is said. A man who drives is someone who is driving."""
     same = _ANYONE if config.gender == "seen" else {}
     return frozenset(_stem(same.get(each, each)) for each in list_content_words(text))
 
@@ -92,7 +92,7 @@ _ENDINGS = re.compile(r"(?<=...)(ers|er|ing|ed|(?:(?<=[sxz])|(?<=[cs]h))es|(?<!s
 
 
 def _stem(word: str) -> str:
-    """Without its ending: "drive", "drives", "driving" and "drivers" are one. Stems need not be words."""
+    """What "drive", "drives", "driving" and "drivers" have in common; a stem need not be a word."""
     bare = _ENDINGS.sub("", word).removesuffix("e")
     return bare[:-1] if bare != word and bare[-2:-1] == bare[-1:] != "s" else bare
 

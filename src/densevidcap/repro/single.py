@@ -35,7 +35,7 @@ def compare_single(runner: Runner, experiment: Experiment, claims: Sequence[Clai
     table = tuple(
         Line(row.name, _list_figures(scores, row.name), row.paper) for row in experiment.rows
     )
-    tables, tested = [Table("", COLUMNS, table)], {"": lines}
+    tables, tested = [Table("", COLUMNS, table), _list_intervals(lines)], {"": lines}
     if any(row.words for row in systems):
         found = compare_detection(runner, systems, draws)
         tables.append(found.table)
@@ -47,6 +47,7 @@ def compare_single(runner: Runner, experiment: Experiment, claims: Sequence[Clai
     return Outcome(tuple(tables), measure_claims(claims, tested), pictures)
 
 
+INTERVALS = "Half of the 95% interval, over clips"
 CURVES = ("Captioners on held-out clips", "epoch", "nats a word")
 """Title and axes."""
 
@@ -87,6 +88,15 @@ def _resample(
         100 * np.array([scores.overall[metric] for metric in PAPER_METRICS]),
         100 * np.stack([drawn[metric] for metric in PAPER_METRICS], axis=1),
     )
+
+
+def _list_intervals(lines: Mapping[str, Resampled]) -> Table:
+    """How far the clips that happen to be measured may move each figure."""
+    rows = []
+    for name, line in lines.items():
+        measured = line.measure()
+        rows.append(Line(name, tuple((each.high - each.low) / 2 for each in measured)))
+    return Table(INTERVALS, COLUMNS, tuple(rows))
 
 
 def _score_people(runner: Runner) -> CaptionScores:
