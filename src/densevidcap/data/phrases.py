@@ -1,9 +1,10 @@
-"""Phrases of captions, words and pairs of words, and how rare each is in a corpus."""
+"""Phrases of captions, words and pairs of words, and how rare each is in a corpus; and which words
+meet with an article between them, as in "playing the guitar"."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import log, sqrt
 from pathlib import Path
 
@@ -18,22 +19,30 @@ _LEAST = 2
 """Clips that a phrase is kept from on; any other counts as one of a single clip."""
 
 
+ARTICLES = frozenset(tokenise("a an the his her their its some"))
+
+
 class Phrases:
     """The rarity of phrases in the captions of a set of clips."""
 
-    def __init__(self, clips: int, counts: Mapping[str, int]) -> None:
-        self._clips, self._counts = clips, counts
+    def __init__(
+        self, clips: int, counts: Mapping[str, int], joined: Set[str] | None = None
+    ) -> None:
+        """`joined` are pairs of words with any article between, if these were counted."""
+        self._clips, self._counts, self._joined = clips, counts, joined
 
     @classmethod
     def count(cls, captions: Iterable[Iterable[str]]) -> Phrases:
         """Of each clip's captions."""
-        counts: Counter[str] = Counter()
+        counts, joined = Counter[str](), Counter[str]()
         clips = 0
         for of_clip in captions:
-            counts.update({p for caption in of_clip for p in _list(tokenise(caption))})
+            told = [tokenise(caption) for caption in of_clip]
+            counts.update({phrase for words in told for phrase in _list(words)})
+            joined.update({pair for words in told for pair in list_joined(words)})
             clips += 1
         kept = {p: count for p, count in sorted(counts.items()) if count >= _LEAST}
-        return cls(clips, kept)
+        return cls(clips, kept, {pair for pair, count in joined.items() if count >= _LEAST})
 
     def rarity(self, phrase: str) -> float:
         """CIDEr's weight: 0 if every clip has it, more the fewer do."""
@@ -42,6 +51,11 @@ class Phrases:
     def knows(self, phrase: str) -> bool:
         """Whether the captions of more than one clip have it."""
         return phrase in self._counts
+
+    def joins(self, pair: str) -> bool:
+        """Whether the captions of more than one clip have the two words with an article between; of
+        phrases that were kept without these pairs, any may be."""
+        return self._joined is None or pair in self._joined
 
     def known_by(self, clips: int) -> list[str]:
         """Those that the captions of at least so many clips have."""
@@ -59,14 +73,17 @@ class Phrases:
         return vector
 
     def save(self, path: Path) -> None:
-        write_json(path, {"clips": self._clips, "phrases": dict(self._counts)})
+        joined = {} if self._joined is None else {"joined": sorted(self._joined)}
+        write_json(path, {"clips": self._clips, "phrases": dict(self._counts), **joined})
 
     @classmethod
     def load(cls, path: Path) -> Phrases:
         try:
             content = read_json(path)
             counts = {str(phrase): int(count) for phrase, count in content["phrases"].items()}
-            return cls(int(content["clips"]), counts)
+            joined = content.get("joined")
+            pairs = None if joined is None else frozenset(map(str, joined))
+            return cls(int(content["clips"]), counts, pairs)
         except (OSError, KeyError, TypeError, ValueError, AttributeError, CorpusError):
             raise CorpusError(f"{path}: not saved phrases; copy the whole folder") from None
 
@@ -74,6 +91,12 @@ class Phrases:
 def list_phrases(words: Sequence[str], size: int) -> list[str]:
     """Every run of `size` words."""
     return [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
+
+
+def list_joined(words: Sequence[str]) -> list[str]:
+    """The two words on either side of each article."""
+    around = zip(words, words[1:], words[2:], strict=False)
+    return [f"{first} {second}" for first, between, second in around if between in ARTICLES]
 
 
 def _list(words: Sequence[str]) -> Iterator[str]:

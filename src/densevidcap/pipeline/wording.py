@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from densevidcap.config import WordingConfig
 from densevidcap.data.lexicon import FUNCTION_WORDS, is_content_word, list_content_words
+from densevidcap.data.phrases import Phrases, list_joined
 from densevidcap.data.text import tokenise
-
-if TYPE_CHECKING:
-    from densevidcap.data.phrases import Phrases
 
 MALE: Mapping[str, str] = {
     "man": "person",
@@ -167,7 +164,8 @@ def _mend_articles(words: list[str]) -> list[str]:
 
 
 def is_absurd(sentence: str, phrases: Phrases) -> bool:
-    """Whether nobody would say so: a word comes twice, or two that never met before."""
+    """Whether nobody would say so: a word comes twice, two that never met before meet, or verbs and
+    who they are of do not agree."""
     words = sentence.split() or [""]
     # "Two dogs are playing with a dog."
     told = [each.removesuffix("s") for each in words if is_content_word(each)]
@@ -187,7 +185,24 @@ def is_absurd(sentence: str, phrases: Phrases) -> bool:
     for done in re.findall(rf"\bdoing (?:{_OWNER}) (\w+)", sentence):
         if not any(phrases.knows(f"doing {done}{ending}") for ending in ("", "s")):
             return True
+    if any(each.search(sentence) for each in _DISAGREEING):
+        return True
+    # "A man is playing a hockey."
+    if not all(map(phrases.joins, list_joined(words))):
+        return True
     return any(not phrases.knows(" ".join(pair)) for pair in pairwise(words))
+
+
+_MANY = "men|women|people|girls|boys|kids|children|guys|ladies|players"
+_ONE = "man|woman|person|girl|boy|kid|child|guy|lady|player"
+_DISAGREEING = (
+    # "The women is talking", but "a group of people is dancing".
+    re.compile(rf"(?<!of )\b({_MANY}) (is|was)\b"),
+    # "The man are talking", but "a boy and a man are talking".
+    re.compile(rf"^(?!.* and ).*\b({_ONE}) (are|were)\b"),
+    # "There is a man is cooking", but "there is a man who is cooking".
+    re.compile(r"\bthere (is|are) ((?!who|that|which|and|while|as)\w+ )*(is|are)\b"),
+)
 
 
 POINTING = frozenset({"it", "them", "him", "her", "this", "these", "those"})
