@@ -12,8 +12,8 @@ export function offerTraining(fail) {
       const gone = made.missing ? ` The files of ${made.missing} more are gone.` : "";
       byId("training-text").textContent =
         `${made.sentences} ${made.sentences === 1 ? "sentence" : "sentences"} of ${made.clips} ` +
-        `${made.clips === 1 ? "clip" : "clips"} that you gave or approved of are in ` +
-        `${made.manifest}.${gone} This trains a model on them, from the one that comes with densevidcap:`;
+        `${made.clips === 1 ? "clip" : "clips"} that you wrote or accepted are saved in ` +
+        `${made.manifest}.${gone} This command trains a model on them, starting from the bundled one:`;
       byId("training-command").textContent = made.command;
       byId("training-then").textContent = made.then;
       byId("training-copied").textContent = "";
