@@ -29,6 +29,7 @@ CLIPS = (
     "holiday/raw/dunes.mp4",
     "my-folder/one.mp4",
     "samples/carphone.mp4",
+    "samples/cat.mp4",
     "tape.mkv",
 )
 MANIFESTS = ("corpus.jsonl", "msrvtt.jsonl", "val.jsonl", "clips.jsonl")

@@ -202,6 +202,26 @@ def test_the_commands_of_a_block_run(block: Block) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("here")
+def test_the_next_steps_of_the_demo_work_when_pasted() -> None:
+    """But for pip, and for what NOT_RUN has a reason for; the small model knows no coffee."""
+    lines = (ROOT / "scripts" / "next-steps.sh").read_text("utf-8").splitlines()
+    steps = [line for line in lines if line and not line.startswith(("#", "source ", "pip "))]
+    ran = []
+    for line in steps:
+        program, *args = shlex.split(line)
+        if program == "python":
+            exec(compile(args[args.index("-c") + 1], "next-steps.sh", "exec"), {})
+        elif why_not(line) is None:
+            assert program == "densevidcap"
+            done = CliRunner().invoke(root, args)
+            found = done.exit_code == 0 or (args[0] == "find" and "nothing fits" in done.output)
+            assert found, f"{line}\n{done.output}\n{done.exception!r}"
+            ran.append(args[0])
+    assert ran == ["caption", "caption", "find", "caption"]
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("block", [b for b in PYTHON if b.page in RUN], ids=name)
 @pytest.mark.usefixtures("here")
 def test_the_python_of_a_task_runs(block: Block) -> None:
