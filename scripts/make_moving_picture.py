@@ -20,8 +20,8 @@ from densevidcap import open_library
 MOVING = ("motorcycle", "coffee", "bigbuckbunny")
 """Of which a reader says right, partly and wrong."""
 FAILURES = ("rocket", "coffee", "bigbuckbunny")
-WIDTH, HEIGHT = 560, 315
-SENTENCE, READING = 22, 16
+WIDTH, HEIGHT = 480, 270
+SENTENCE, READING = 20, 15
 """Sizes of letters below the picture."""
 MARGIN = 12
 PICTURES_PER_SECOND = 6
@@ -61,7 +61,7 @@ def judge(folder: Path, name: str) -> list[Image.Image]:
     first = library.captions(library.find_identity(source), source)[0]
     reading = read(read_readings()[source], first.text)
     why = f": {reading.why}" if reading.why else ""
-    judged = f"{first.confidence:.0%} {first.verdict}. A reader: {reading.mark}{why}"
+    judged = f"{first.confidence:.0%} {first.verdict}. A reader says “{reading.mark}”{why}"
     with av.open(str(folder / "library" / "export" / source)) as film:
         pictures = [frame.to_image() for frame in film.decode(video=0)]
     return [caption(each, first.text, judged, COLOURS[reading.mark]) for each in pictures]
