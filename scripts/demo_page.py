@@ -34,9 +34,7 @@ HERE = Path(__file__).parent
 QUESTIONS = ("a man in a car", "a cup of coffee", "a bicycle", "a rocket")
 """As `demo.sh` asks them, the last one of what the model cannot see."""
 MARKS = {"right": "✓", "partly": "~", "wrong": "✗", "unread": "?"}
-NOTHING = (
-    "<p>Nothing matches: the model has no word for it, so it cannot be found even where it is shown.</p>"
-)
+NOTHING = "<p>Nothing: what the model has no word for cannot be found, even where it is shown.</p>"
 WORD_MAP = "bikes-bicycle"
 THUMBNAIL = 384
 

@@ -161,9 +161,7 @@ def render_page(
                 ),
             ]
         ),
-        order="In order of time."
-        if is_film
-        else "Best first, then others that add something new.",
+        order="In order of time." if is_film else "Best first, then others that add something new.",
         sentences=_render_list(captions, shown, colours, pictures),
     )
 
