@@ -11,8 +11,9 @@ densevidcap find samples.library "a cup of coffee"
 pip install --quiet --editable '.[studio]'
 densevidcap serve demo-output/library --open
 
-# A model of your own, trained in minutes on drawn clips. For your clips, write a .csv with the columns video and caption.
-pip install --quiet --editable '.[train]'
+# A model of your own, trained in minutes on 50 drawn clips: too few to be good, enough to see how it goes.
+# For your own clips, write a .csv with the columns video and caption, and put it in place of drawn/manifest.jsonl.
+pip install --quiet --editable '.[train,eval]'
 python -c "from densevidcap.examples import *; write_world('drawn', range(50), World())"
 densevidcap train drawn/manifest.jsonl --out my-model
 densevidcap caption drawn/world-0-00000.mp4 --model my-model
