@@ -28,6 +28,7 @@ from tests.studio.running import await_that as await_server
 from tests.studio.small_model import write_clip
 
 from densevidcap.library.store import Library
+from densevidcap.train.model import LEAST
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
@@ -170,6 +171,7 @@ def test_a_sentence_is_approved_changed_and_left_out(
     expect(page.locator("#training-command")).to_contain_text("densevidcap train")
     expect(page.locator("#training-then")).to_contain_text("--model")
     expect(page.locator("#training-text")).to_contain_text("1 sentence of 1 clip")
+    expect(page.locator("#training")).to_contain_text(f"at least {LEAST} clips")
     page.locator("#training").get_by_role("button", name="Close").click()
     open_clip(page, key)
     page.locator("#rejected-list button").click()
