@@ -39,7 +39,7 @@ def main(folder: Path, out: Path) -> None:
         append_images=moving[1:],
         duration=round(1000 / PICTURES_PER_SECOND),
         loop=0,
-        quality=60,
+        quality=45,
         method=6,
     )
     for name in FAILURES:

@@ -156,7 +156,7 @@ export class Viewer {
     byId("reading").hidden = this.#captions.length === 0;
     byId("order").textContent = film
       ? "In order of time."
-      : "Best first, then others that add something new.";
+      : "Best first, then different ones.";
     byId("k-unit").textContent = film ? "a scene" : "sentences";
     byId("look").hidden = !this.#isLibrary || missing || Object.keys(usual).length > 0;
     byId("look-why").hidden = byId("look").hidden;
