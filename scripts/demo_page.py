@@ -34,9 +34,7 @@ HERE = Path(__file__).parent
 QUESTIONS = ("a man in a car", "a cup of coffee", "a bicycle", "a rocket")
 """As `demo.sh` asks them, the last one of what the model cannot see."""
 MARKS = {"right": "✓", "partly": "~", "wrong": "✗", "unread": "?"}
-NOTHING = (
-    "<p>Nothing fits: what the model has no word for cannot be found, even where it is shown.</p>"
-)
+NOTHING = "<p>Nothing: what the model has no word for cannot be found, even where it is shown.</p>"
 WORD_MAP = "bikes-bicycle"
 THUMBNAIL = 384
 
@@ -57,7 +55,7 @@ def read_readings() -> dict[str, dict[str, str]]:
 
 
 def read(readings: dict[str, str], sentence: str) -> Reading:
-    mark, _, why = readings.get(sentence, "unread: new, so nobody has judged it").partition(": ")
+    mark, _, why = readings.get(sentence, "unread: new, nobody has judged it yet").partition(": ")
     return Reading(mark, why)
 
 
@@ -73,7 +71,7 @@ def main(folder: Path) -> None:
         said = library.captions(source.identity, place)
         judged = [(caption, read(readings, caption.text)) for caption in said]
         marks.update(reading.mark for _, reading in judged)
-        print(f"{source.name}: {readings.get('shows', 'a clip that nobody described')}")
+        print(f"{source.name}: {readings.get('shows', 'nobody has described this clip')}")
         for caption, reading in judged:
             why = f" ({reading.why})" if reading.why else ""
             print(f"  {MARKS[reading.mark]} {caption.text}  {reading.mark}{why}")
@@ -84,7 +82,11 @@ def main(folder: Path) -> None:
     page = (HERE / "demo_page.html").read_text(encoding="utf-8")
     steps = (HERE / "next-steps.sh").read_text(encoding="utf-8")
     for name, content in {
-        "TOTAL": f"{sum(marks.values())} sentences: {total}",
+        "TOTAL": "".join(
+            f"<span class='mark {mark}'>{sign} {marks[mark]} {mark}</span>"
+            for mark, sign in MARKS.items()
+            if marks[mark]
+        ),
         "CLIPS": "\n".join(cards),
         "ANSWERS": "\n".join(draw_question(*asked) for asked in answers),
         "MAP": draw_map(folder),
@@ -99,12 +101,12 @@ def draw_clip(folder: Path, name: str, shows: str, judged: list[tuple[Caption, R
     poster = draw_still(folder / f"{stem}.mp4", 2.0)
     rows = "".join(draw_sentence(*each) for each in judged)
     if not rows:
-        rows = "<li>Nothing: this is like nothing that the model has seen.</li>"
+        rows = "<li>Nothing to say: this looks like nothing the model has seen.</li>"
     return f"""<article>
 <video src="{stem}.mp4" poster="{poster}" aria-label="{name} with its boxes"
  controls muted loop playsinline preload="none"></video>
 <div><h3>{name}</h3><p class="shows">{escape(shows)}</p><ol>{rows}</ol>
-<p class="links"><a href="{stem}.html">report</a> <a href="{stem}.mp4">film</a></p>
+<p class="links"><a href="{stem}.html">Report</a> <a href="{stem}.mp4">Annotated film</a></p>
 </div></article>"""
 
 

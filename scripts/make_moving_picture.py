@@ -17,9 +17,13 @@ from scripts.demo_page import read, read_readings
 
 from densevidcap import open_library
 
-MOVING = ("coffee", "bigbuckbunny", "rocket")
+MOVING = ("motorcycle", "coffee", "bigbuckbunny")
+"""Of which a reader says right, partly and wrong."""
 FAILURES = ("rocket", "coffee", "bigbuckbunny")
-WIDTH, HEIGHT, LINE = 480, 300, 34
+WIDTH, HEIGHT = 480, 270
+SENTENCE, READING = 20, 15
+"""Sizes of letters below the picture."""
+MARGIN = 12
 PICTURES_PER_SECOND = 6
 SECONDS = 2.6
 AT = 0.6
@@ -35,7 +39,7 @@ def main(folder: Path, out: Path) -> None:
         append_images=moving[1:],
         duration=round(1000 / PICTURES_PER_SECOND),
         loop=0,
-        quality=60,
+        quality=45,
         method=6,
     )
     for name in FAILURES:
@@ -57,20 +61,22 @@ def judge(folder: Path, name: str) -> list[Image.Image]:
     first = library.captions(library.find_identity(source), source)[0]
     reading = read(read_readings()[source], first.text)
     why = f": {reading.why}" if reading.why else ""
-    said = f"{first.confidence:.0%} {first.verdict}.  A reader: {reading.mark}{why}"
+    judged = f"{first.confidence:.0%} {first.verdict}. A reader says “{reading.mark}”{why}"
     with av.open(str(folder / "library" / "export" / source)) as film:
-        return [
-            caption(frame.to_image(), said, COLOURS[reading.mark]) for frame in film.decode(video=0)
-        ]
+        pictures = [frame.to_image() for frame in film.decode(video=0)]
+    return [caption(each, first.text, judged, COLOURS[reading.mark]) for each in pictures]
 
 
-def caption(picture: Image.Image, said: str, colour: str) -> Image.Image:
-    """All of one size, whatever the film's."""
-    page = Image.new("RGB", (WIDTH, HEIGHT + LINE), "#131219")
+def caption(picture: Image.Image, text: str, judged: str, colour: str) -> Image.Image:
+    """All of one size, whatever the film's; its own line of small letters is cut off."""
+    below = SENTENCE + READING + 4 * MARGIN
+    page = Image.new("RGB", (WIDTH, HEIGHT + below), "#131219")
     picture = picture.resize((WIDTH, round(WIDTH * picture.height / picture.width)))
-    page.paste(picture.crop((0, 0, WIDTH, min(HEIGHT, picture.height))))
-    font = ImageFont.load_default(15)
-    ImageDraw.Draw(page).text((10, HEIGHT + 6), said, fill=colour, font=font)
+    page.paste(picture.crop((0, 0, WIDTH, HEIGHT)))
+    pen, top = ImageDraw.Draw(page), HEIGHT + MARGIN
+    pen.text((MARGIN, top), text, fill="#ffffff", font=ImageFont.load_default(SENTENCE))
+    top += SENTENCE + MARGIN
+    pen.text((MARGIN, top), judged, fill=colour, font=ImageFont.load_default(READING))
     return page
 
 

@@ -2,8 +2,8 @@
 
     python scripts/make_samples.py samples
 
-Three clips are copied. In `cat.mp4`, `coffee.mp4` and `rocket.mp4` a camera moves over a
-photograph, in `photos.mp4` along a wall with framed ones; a quiet chord is their sound.
+Three clips are copied. In `cat.mp4`, `coffee.mp4`, `motorcycle.mp4` and `rocket.mp4` a camera moves
+over a photograph, in `photos.mp4` along a wall with framed ones; a quiet chord is their sound.
 `LICENCES.txt` says where all of it comes from, `scripts/readings.toml` what is to be seen in it.
 """
 
@@ -41,6 +41,7 @@ View = tuple[float, float, float]
 PANS: dict[str, tuple[str, View, View]] = {
     "cat.mp4": ("chelsea.png", (0.5, 0.5, 1.0), (0.45, 0.5, 0.75)),
     "coffee.mp4": ("coffee.png", (0.5, 0.4, 1.0), (0.5, 0.6, 0.8)),
+    "motorcycle.mp4": ("motorcycle_left.png", (0.5, 0.5, 1.0), (0.5, 0.5, 0.8)),
     "rocket.mp4": ("rocket.jpg", (0.5, 1.0, 1.0), (0.5, 0.3, 0.8)),
 }
 """Sample to the photograph that it is of, and what is seen at its start and its end."""
@@ -89,6 +90,13 @@ cat.mp4, coffee.mp4, rocket.mp4, photos.mp4
     - hubble_deep_field.jpg  Hubble eXtreme Deep Field, by NASA. Public domain
     CC0 1.0: https://creativecommons.org/publicdomain/zero/1.0/
     The wall and the sound are generated.
+
+motorcycle.mp4
+    Made from motorcycle_left.png of the package scikit-image, filmed by a moving camera: a picture
+    of the Middlebury 2014 stereo benchmark, by D. Scharstein, H. Hirschmueller, Y. Kitajima,
+    G. Krathwohl, N. Nesic, X. Wang and P. Westling, "High-resolution stereo datasets with
+    subpixel-accurate ground truth", GCPR 2014. Its makers grant permission to use and publish all
+    images of https://vision.middlebury.edu/stereo/data/ and ask to be cited.
 """
 
 

@@ -25,13 +25,19 @@ CLIPS = (
     "b.mp4",
     "clips/one.mp4",
     "clips/two.mp4",
+    "clips/world-0-00003.mp4",
+    "dance.mp4",
     "holiday/dunes.mp4",
     "holiday/raw/dunes.mp4",
     "my-folder/one.mp4",
     "samples/carphone.mp4",
+    "samples/cat.mp4",
+    "talk.mp4",
     "tape.mkv",
 )
-MANIFESTS = ("corpus.jsonl", "msrvtt.jsonl", "val.jsonl", "clips.jsonl")
+MANIFESTS = ("corpus.jsonl", "msrvtt.jsonl", "val.jsonl", "clips.jsonl", "captions.jsonl")
+SENTENCES = ("P.json", "Q.json", "R.json")
+"""Of the clips of split `validate`."""
 TABLES = ("mine.csv", "my-clips.csv")
 
 
@@ -65,6 +71,9 @@ def _write_tables(folder: Path) -> None:
         write_manifest(folder / name, records)
     said = {record.id: list(record.captions) for record in records}
     (folder / "mine.json").write_text(json.dumps(said))
+    held_out = {record.id: said[record.id] for record in records if record.split == "validate"}
+    for name in SENTENCES:
+        (folder / name).write_text(json.dumps(held_out))
     for name in TABLES:
         with (folder / name).open("w", newline="") as file:
             rows = csv.writer(file)

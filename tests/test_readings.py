@@ -33,7 +33,9 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("readme")
     make = [sys.executable, str(SCRIPTS / "make_samples.py"), "samples"]
     subprocess.run(make, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    clips = [f"samples/{name}" for name in ("carphone.mp4", "coffee.mp4", "rocket.mp4")]
+    clips = [
+        f"samples/{name}" for name in ("carphone.mp4", "coffee.mp4", "motorcycle.mp4", "rocket.mp4")
+    ]
     command = [sys.executable, "-m", "densevidcap", "caption", *clips, "--set", "engine=float32"]
     env = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)

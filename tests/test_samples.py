@@ -35,6 +35,7 @@ def test_every_clip_has_its_licence(samples: Path) -> None:
         "carphone.mp4",
         "cat.mp4",
         "coffee.mp4",
+        "motorcycle.mp4",
         "rocket.mp4",
         "photos.mp4",
         "LICENCES.txt",

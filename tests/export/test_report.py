@@ -89,7 +89,7 @@ def test_sentences_stand_in_their_rank_with_evidence_and_times() -> None:
     made = make_captions("clip.mp4")
     assert PLAIN.texts["text"] == [caption.text for caption in made]
     assert PLAIN.texts["rank"] == ["1", "2", "3"]
-    assert PLAIN.texts["missing"] == ["without evidence: grass"] * 3
+    assert PLAIN.texts["missing"] == ["not seen in its region: grass"] * 3
     times = [tags["data-time"] for _, tags in PLAIN.tags if tags.get("class") == "word"]
     assert times == ["0.5", "0.5", "2.5"]
 

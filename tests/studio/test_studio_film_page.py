@@ -192,11 +192,11 @@ def test_a_correction_of_a_film_shows_where_it_was_made(page: Page, films: Runni
     page.goto(f"{page.url.partition('&')[0]}&s={number}")
     expect(sentence(page, number)).to_contain_class("chosen")
     page.keyboard.press("a")
-    expect(sentence(page, number).locator(".confidence")).to_have_text("approved by you")
+    expect(sentence(page, number).locator(".confidence")).to_have_text("accepted by you")
     expect(sentence(page, number)).to_be_in_viewport()
     expect(sentence(page, number)).to_contain_class("chosen")
     page.keyboard.press("a")
-    expect(sentence(page, number).locator(".confidence")).not_to_have_text("approved by you")
+    expect(sentence(page, number).locator(".confidence")).not_to_have_text("accepted by you")
     assert films.client.get("/api/library", params={"show": "corrected"}).json()["fitting"] == 0
 
 

@@ -89,7 +89,7 @@ def test_what_is_no_good_clip_is_refused_or_captioned(
             assert studio.client.delete(f"/api/clips/{key}").status_code == 204
         elif name in ("long.mp4", "large.mp4", "fat.mp4"):
             assert answer.status_code == 413, (name, answer.text)
-            assert "what fits is" in answer.json()["detail"]
+            assert "the limit is" in answer.json()["detail"]
 
 
 def test_uploads_that_break_off_leave_nothing(studio: RunningStudio, done: str) -> None:

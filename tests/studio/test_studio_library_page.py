@@ -28,6 +28,7 @@ from tests.studio.running import await_that as await_server
 from tests.studio.small_model import write_clip
 
 from densevidcap.library.store import Library
+from densevidcap.train.model import LEAST
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
@@ -91,9 +92,21 @@ def test_a_hit_opens_at_its_time_with_its_box(page: Page, ids: dict[str, str]) -
     page.go_back()
     expect(page.locator("#hit-list li").first).to_be_visible()
     page.locator("#question").fill("xylophone")
-    expect(page.locator("#hits-title")).to_have_text("Nothing fits “xylophone”")
+    expect(page.locator("#hits-title")).to_have_text("Nothing matches “xylophone”")
     page.locator("#question").fill("")
     expect(page.locator("#hits")).to_be_hidden()
+
+
+def test_hits_tell_what_of_the_question_they_lack(page: Page) -> None:
+    page.locator("#question").fill("a dog on the beach, a man")
+    expect(page.locator("#hits-title")).to_contain_text("with only part of it")
+    beach = page.locator("#hit-list li", has_text="beach.mp4").first
+    expect(beach.locator(".seen")).to_contain_text("; not man")
+    kitchen = page.locator("#hit-list li", has_text="kitchen.mp4").first
+    expect(kitchen).to_contain_text("; not ")
+    page.locator("#question").fill("cooking")
+    expect(page.locator("#hits-title")).to_have_text("“cooking”: 1 moment")
+    expect(page.locator("#hit-list")).not_to_contain_text("; not ")
 
 
 def test_addresses_lead_to_a_time_and_a_sentence(page: Page, ids: dict[str, str]) -> None:
@@ -104,7 +117,7 @@ def test_addresses_lead_to_a_time_and_a_sentence(page: Page, ids: dict[str, str]
     page.locator("#seek").fill("3")
     await_that(page, "location.hash.endsWith('&t=3&s=2')")
     page.locator("#copy").click()
-    expect(page.locator("#copied")).to_have_text("The address is copied.")
+    expect(page.locator("#copied")).to_have_text("Link copied.")
 
 
 def test_keys_play_and_walk(page: Page, ids: dict[str, str]) -> None:
@@ -137,10 +150,10 @@ def test_a_sentence_is_approved_changed_and_left_out(
     open_clip(page, key, "&s=1")
     first = page.locator("#sentences li").first
     page.keyboard.press("a")
-    expect(first.locator(".confidence")).to_have_text("approved by you")
+    expect(first.locator(".confidence")).to_have_text("accepted by you")
     page.keyboard.press("a")
-    expect(first.locator(".confidence")).not_to_have_text("approved by you")
-    first.get_by_role("button", name="Change").click()
+    expect(first.locator(".confidence")).not_to_have_text("accepted by you")
+    first.get_by_role("button", name="Edit").click()
     expect(page.locator(".edit textarea")).to_have_value(DOG)
     page.locator("header").hover()
     expect(first).to_contain_class("shown")
@@ -148,7 +161,7 @@ def test_a_sentence_is_approved_changed_and_left_out(
     page.keyboard.press("Enter")
     expect(first.locator(".text")).to_have_text("A poodle runs on the beach.")
     expect(first.locator(".was")).to_have_text(f"The model said: {DOG}")
-    page.locator("#sentences li").nth(1).get_by_role("button", name="Leave out").click()
+    page.locator("#sentences li").nth(1).get_by_role("button", name="Reject").click()
     expect(page.locator("#sentences li")).to_have_count(1)
     expect(page.locator("#rejected-list")).to_contain_text(MAN)
     assert [c.text for c in library.captions(key)] == ["A poodle runs on the beach."]
@@ -158,6 +171,7 @@ def test_a_sentence_is_approved_changed_and_left_out(
     expect(page.locator("#training-command")).to_contain_text("densevidcap train")
     expect(page.locator("#training-then")).to_contain_text("--model")
     expect(page.locator("#training-text")).to_contain_text("1 sentence of 1 clip")
+    expect(page.locator("#training")).to_contain_text(f"at least {LEAST} clips")
     page.locator("#training").get_by_role("button", name="Close").click()
     open_clip(page, key)
     page.locator("#rejected-list button").click()
@@ -202,7 +216,7 @@ def test_many_files_are_a_queue_whose_results_appear(
     page.set_input_files("#folder-input", dropped)
     rows = page.locator("#queue-list li")
     expect(rows).to_have_count(4)
-    expect(page.get_by_role("alert")).to_have_text("Ignored: notes.txt: is no clip")
+    expect(page.get_by_role("alert")).to_have_text("Ignored: notes.txt: not a clip")
     expect(rows.filter(has_text="copy.mp4")).to_contain_text("was here already")
     expect(rows.filter(has_text="broken.mp4")).to_contain_text("cannot be read")
     expect(rows.filter(has_text="broken.mp4").locator("[data-act=retry]")).to_be_visible()
@@ -272,7 +286,7 @@ def test_a_move_stands_whatever_is_told_meanwhile(
         page.unroute(moving)
         await_server(lambda: [*read_order()] == [f"place{n}.mp4" for n in (3, 2, 1)])
         expect(rows.locator(".name")).to_have_text([f"place{n}.mp4" for n in (0, 3, 2, 1)])
-        expect(rows.filter(has_text="place3.mp4").locator(".state")).to_have_text("one clip ahead")
+        expect(rows.filter(has_text="place3.mp4").locator(".state")).to_have_text("1 clip ahead")
         for n in range(1, 4):
             rows.filter(has_text=f"place{n}.mp4").locator("[data-act=stop]").click()
         expect(rows).to_have_count(1)
@@ -288,9 +302,9 @@ def test_what_is_stopped_after_it_was_sent_is_not_captioned(
     try:
         page.set_input_files("#clip-input", clips)
         row = page.locator("#queue-list li", has_text="regret.mp4")
-        expect(row).to_contain_text("being looked at")
+        expect(row).to_contain_text("checking the file")
         row.locator("[data-act=stop]").click()
-        expect(row).to_contain_text("being stopped")
+        expect(row).to_contain_text("stopping")
     finally:
         shelf.process.send_signal(signal.SIGCONT)
     expect(row).to_have_count(0)
@@ -322,7 +336,7 @@ def test_results_of_the_command_line_are_opened_whatever_they_are(
     expect(rows.filter(has_text="kitchen.mp4")).to_be_visible()
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("notes.json: not captions")
-    expect(alert).to_contain_text("stray.mp4: no result is about it")
+    expect(alert).to_contain_text("stray.mp4: no result belongs to it")
     expect(alert).not_to_contain_text("lexica")
     rows.get_by_role("button", name="beach.mp4").click()
     expect(page.locator("#sentences li")).to_have_count(2)
@@ -370,7 +384,7 @@ def test_there_are_no_barriers(
         open_clip(page, ids["beach.mp4"], "&s=1")
         page.keyboard.press("x")
         expect(page.locator("#rejected")).to_be_visible()
-        page.locator("#sentences li").first.get_by_role("button", name="Change").click()
+        page.locator("#sentences li").first.get_by_role("button", name="Edit").click()
         assert list_barriers(page, AXE) == []
         page.keyboard.press("Escape")
         page.locator("#rejected-list button").click()

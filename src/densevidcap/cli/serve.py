@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,9 @@ from densevidcap.cli.printing import echo
 @click.option("--max-waiting", type=click.IntRange(1), help="Clips in the queue.  [default: 32]")
 @click.option("--max-clips", type=click.IntRange(1), help="Clips that are kept.  [default: 100]")
 @click.option("--keep-days", type=click.FloatRange(0.01), help="How long.  [default: 7]")
-@click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")
+@click.option(
+    "--open", "opening", is_flag=True, help="Open the page in a browser, if there is a screen."
+)
 def command(
     library: Path | None,
     host: str,
@@ -115,9 +118,15 @@ def command(
         if token is not None:
             address += f"?token={quote(token, safe='')}"
         echo(address)
-        if opening:
+        if opening and _has_screen():
             click.launch(address)
         build_server(app, limits.max_delay).run([door])
+
+
+def _has_screen() -> bool:
+    """Whether a browser could show anything: on a bare server, looking for one prints faults."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
+    return sys.platform != "linux" or any(os.environ.get(name) for name in names)
 
 
 def _in_url(host: str) -> str:

@@ -113,8 +113,8 @@ def _as_json(word: ShownWord) -> dict[str, object]:
 
 
 _READING = (
-    "clip: the chance that it is anywhere in the clip\n"
-    "region: the chance at its best place, the box\n"
+    "clip: the chance that people name it, judged by the whole clip\n"
+    "region: the same, judged by its best place alone, the box\n"
     "box: left, top, right, bottom in hundredths"
 )
 

@@ -140,7 +140,7 @@ async def post_clip(
             kept = await run_sync(studio.jobs.add, key, name, *studio.room)
     except ClipTooLargeError as error:
         what = _EXCESSES.get(error.limit, "too large")
-        reason = f"{name}: {what}; what fits is {studio.limits.describe()}"
+        reason = f"{name}: {what}; the limit is {studio.limits.describe()}"
         raise HTTPException(413, reason) from None
     except ClipError as error:
         raise HTTPException(415, str(error).replace(str(source), name)) from None

@@ -34,7 +34,8 @@ def draw_title(response: ResponseMap, width: int, height: int) -> Image.Image:
     draw.text((margin, middle), shown.word, INK, big, anchor="lm")
     x = margin + draw.textlength(shown.word, big) + height * 0.35
     legend = draw_legend(response.scale, height * 3, height)
-    text = f"in this clip {shown.probability:.0%}, strongest {shown.peak:.0%} at {shown.time:.1f} s"
+    by_place = f"{shown.peak:.0%} by its best place, at {shown.time:.1f} s"
+    text = f"{shown.probability:.0%} by the whole clip, {by_place}"
     if x + draw.textlength(text, small) < width - legend.width:
         draw.text((x, middle + height * 0.05), text, FAINT, small, anchor="lm")
     band.paste(legend, (width - legend.width, 0))

@@ -142,7 +142,7 @@ def render_page(
         duration=_text(str(captions.duration)),
         facts=_text(
             f"{length} · {captions.width} × {captions.height} · "
-            f"{len(captions)} sentences{scenes} by the model {captions.model},"
+            f"{_count(len(captions))}{scenes} · model {captions.model},"
             f" version {captions.model_version[:8]}"
         ),
         summary=f'<p class="summary">{_text(summarise(captions))}</p>\n' if is_film else "",
@@ -161,9 +161,7 @@ def render_page(
                 ),
             ]
         ),
-        order="In order of time."
-        if is_film
-        else "The best first, then good ones that say something else.",
+        order="In order of time." if is_film else "Best first, then others that add something new.",
         sentences=_render_list(captions, shown, colours, pictures),
     )
 
@@ -250,14 +248,14 @@ def _render_part(start: float, end: float, duration: float) -> str:
 def _render_sentence(rank: int, caption: Caption, colour: RGB, is_film: bool) -> str:
     evidence = "".join(_render_evidence(rank, word, is_film) for word in caption.evidence)
     missing = ", ".join(_text(word) for word in caption.unsupported)
-    unsupported = f'<p class="missing">without evidence: {missing}</p>' if missing else ""
+    unsupported = f'<p class="missing">not seen in its region: {missing}</p>' if missing else ""
     return f"""<li style="{_colour(colour)}">
 <button class="sentence" data-caption="{rank}" aria-pressed="false">
 <span class="rank">{rank + 1}</span><span class="text">{_text(caption.text)}</span>
 </button>
 <p class="facts">{name_span(caption.start, caption.end, is_film)}
 <meter min="0" max="1" value="{caption.confidence:.4f}"></meter>
-{caption.verdict}, {caption.confidence:.0%} · log P {caption.log_probability:.1f}</p>
+{caption.confidence:.0%} {caption.verdict}</p>
 <p class="evidence">{evidence}</p>{unsupported}
 </li>"""
 

@@ -109,5 +109,10 @@ function follow() {
   if (!video.paused) requestAnimationFrame(follow);
 }
 video.addEventListener("play", follow);
+/* Where nothing is said of the first moment, it opens where the first sentence is seen best. */
+video.addEventListener("loadedmetadata", () => {
+  if (tracks.length === 0 || tracks.some((track) => holds(track, 0))) return;
+  video.currentTime = Number(items[0].querySelector(".word")?.dataset.time ?? tracks[0].start);
+});
 for (const event of ["loadeddata", "seeked", "timeupdate"]) video.addEventListener(event, draw);
 new ResizeObserver(draw).observe(canvas);

@@ -17,4 +17,4 @@ export function filmCode(seconds) {
     .join(":");
 }
 
-export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
+export const percent = (share) => `${Math.round(100 * share)}%`;

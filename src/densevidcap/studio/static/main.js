@@ -65,7 +65,7 @@ byId("look").addEventListener("click", async () => {
 });
 byId("copy").addEventListener("click", async () => {
   const isCopied = await copyText(location.href);
-  viewer.say(isCopied ? "The address is copied." : "Copy it from the browser’s address bar.");
+  viewer.say(isCopied ? "Link copied." : "Copy the link from the browser’s address bar.");
   setTimeout(() => viewer.say(""), 3000);
 });
 // An address that is there already, as after results that have none, is no news to the browser.
@@ -150,13 +150,13 @@ function take(clips, ignored) {
   }
   if (byId("welcome").hidden) goHome();
   queue.add(clips);
-  const names = ignored.map((file) => `${file.name}: is no clip`);
+  const names = ignored.map((file) => `${file.name}: not a clip`);
   if (names.length > 0) fail(new Error(tellIgnored(names)));
 }
 
 async function send(file) {
   if (file.size > facts.max_bytes) {
-    fail(new Error(`${file.name}: too large; what fits is ${facts.limits}`));
+    fail(new Error(`${file.name}: too large; the limit is ${facts.limits}`));
     return;
   }
   visits += 1;
@@ -233,7 +233,7 @@ async function open({ id, name }) {
 async function openLocal(files) {
   const { opened, ignored } = await readResults(files);
   if (opened.length === 0) {
-    fail(new Error(tellIgnored(ignored) || "These files hold no results."));
+    fail(new Error(tellIgnored(ignored) || "There are no results in these files."));
     return;
   }
   listOpened(opened, (one) => openOne(one));

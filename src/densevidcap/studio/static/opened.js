@@ -44,7 +44,7 @@ export async function readResults(files) {
   const used = new Set(opened.map(({ clip }) => clip));
   for (const file of clips) {
     const isInside = inLibrary.some((folder) => pathOf(file).startsWith(folder));
-    if (!used.has(file) && !isInside) ignored.push(`${file.name}: no result is about it`);
+    if (!used.has(file) && !isInside) ignored.push(`${file.name}: no result belongs to it`);
   }
   opened.sort((one, other) => one.name.localeCompare(other.name));
   return { opened, ignored };
@@ -71,7 +71,7 @@ export function listOpened(opened, open) {
       button.addEventListener("click", () => open(each));
       const said = document.createElement("span");
       said.className = "state";
-      said.textContent = each.result.captions.captions[0]?.text ?? "nothing is said of it";
+      said.textContent = each.result.captions.captions[0]?.text ?? "no sentences";
       item.append(button, said);
       return item;
     }),

@@ -3,14 +3,14 @@
 export const STAGES = {
   upload: "Sending the clip",
   waiting: "Waiting for its turn",
-  film: "Making it playable here",
+  film: "Preparing it for playback",
   shots: "Finding its shots",
   frames: "Picking frames",
   words: "Looking for words in every region",
   regions: "Following regions through time",
   sentences: "Finding sentences",
   ranking: "Weighing sentences against each other",
-  shelving: "Putting it into the library",
+  shelving: "Adding it to the library",
 };
 
 const byId = (id) => document.getElementById(id);
@@ -33,7 +33,7 @@ export const tellUpload = (share) => tell("upload", share);
 
 export function tellJob({ state, stage, share, ahead }) {
   if (state !== "waiting") tell(stage || "waiting", share);
-  else tell("waiting", null, ahead === 1 ? "one clip ahead" : ahead > 1 ? `${ahead} clips ahead` : "");
+  else tell("waiting", null, ahead === 1 ? "1 clip ahead" : ahead > 1 ? `${ahead} clips ahead` : "");
 }
 
 /* A share of null: nobody knows. */

@@ -65,7 +65,7 @@ export class Queue {
       if (file.size > this.#limits.max_bytes) {
         Object.assign(entry, {
           state: "refused",
-          message: `${file.name}: too large; what fits is ${this.#limits.limits}`,
+          message: `${file.name}: too large; the limit is ${this.#limits.limits}`,
         });
       }
       this.#entries.push(entry);
@@ -276,10 +276,10 @@ function fillRow(row, entry, place, count) {
   if (id !== undefined && state !== "failed") link.href = `#${id}`;
   else link.removeAttribute("href");
   const words = {
-    unsent: "to be sent",
-    sending: entry.isUnwanted ? "being stopped" : share < 1 ? "being sent" : "being looked at",
-    waiting: ahead === 0 ? "next" : ahead === 1 ? "one clip ahead" : `${ahead} clips ahead`,
-    working: STAGES[stage] ?? "in work",
+    unsent: "waiting to be sent",
+    sending: entry.isUnwanted ? "stopping" : share < 1 ? "sending" : "checking the file",
+    waiting: ahead === 0 ? "next" : ahead === 1 ? "1 clip ahead" : `${ahead} clips ahead`,
+    working: STAGES[stage] ?? "working",
     done: entry.sentence || "done",
     known: "was here already",
     failed: message,

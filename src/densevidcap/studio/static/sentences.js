@@ -117,7 +117,7 @@ export class Sentences {
     find(".span-text").textContent = `${code(caption.start)}–${code(caption.end)}`;
     find("meter").value = caption.confidence;
     find("meter").setAttribute("aria-label", "Confidence");
-    find(".confidence").textContent = `${verdict}, ${percent(caption.confidence)}`;
+    find(".confidence").textContent = `${percent(caption.confidence)} ${verdict}`;
     this.#renderNote(find, this.#notes[rank]);
     find(".evidence").append(...caption.evidence.map((evidence) => renderEvidence(evidence)));
     return item;
@@ -142,7 +142,7 @@ export class Sentences {
     const mark = note?.mark ?? "";
     if (mark !== "") {
       find("meter").hidden = true;
-      find(".confidence").textContent = mark === "approved" ? "approved by you" : "changed by you";
+      find(".confidence").textContent = mark === "approved" ? "accepted by you" : "edited by you";
     }
     find(".was").hidden = mark !== "changed";
     find(".was").textContent = mark === "changed" ? `The model said: ${note.said}` : "";
@@ -193,7 +193,7 @@ export class Sentences {
       element.textContent = piece;
       if (missing.has(word)) {
         element.className = "unsupported";
-        element.title = "without evidence in its region";
+        element.title = "not seen in this sentence’s region";
       }
       if (words.has(word)) {
         element.type = "button";

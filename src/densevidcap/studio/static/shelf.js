@@ -19,7 +19,7 @@ export class Shelf {
   constructor(library, listJobs) {
     this.#library = library !== null;
     this.#list = listJobs;
-    byId("shelf-title").textContent = library ?? "Clips you posted";
+    byId("shelf-title").textContent = library ?? "Your clips";
     if (this.#library) byId("shelf-title").append(" ", mark("library"));
     for (const id of ["sort", "show"]) byId(id).closest("label").hidden = !this.#library;
     let timer = null;
@@ -94,12 +94,12 @@ export class Shelf {
       if (!clip.missing) find("img").src = clipUrl(clip.id, "/picture");
     }
     find(".length").textContent = clip.duration ? timeCode(clip.duration, 0) : "";
-    find(".said").textContent = clip.text || "Nothing is said of it.";
+    find(".said").textContent = clip.text || "Nothing to say about this clip.";
     find(".name").textContent = clip.name;
     const facts = [];
     if (clip.missing) facts.push("file is gone");
     if (clip.corrected) facts.push(`${clip.corrected} checked`);
-    else if (clip.verdict && clip.text && !isDeleted) facts.push(`${clip.verdict}, ${percent(clip.confidence)}`);
+    else if (clip.verdict && clip.text && !isDeleted) facts.push(`${percent(clip.confidence)} ${clip.verdict}`);
     find(".more").textContent = facts.join(" · ");
     for (const button of item.querySelectorAll("button")) {
       button.setAttribute("aria-label", `${button.textContent}: ${clip.name}`);
@@ -117,7 +117,7 @@ export class Shelf {
       await ask(clipUrl(id, "/restore"), { method: "POST" });
       await this.refresh();
     } else if (act === "forget") {
-      const text = "What was said of it and what you put right is gone, and cannot be restored.";
+      const text = "Its sentences and your corrections will be gone and cannot be restored.";
       if (!(await confirm(`Delete ${name} for good?`, text, "Delete for good"))) return;
       await ask(clipUrl(id, "?forever=true"), { method: "DELETE" });
       await this.refresh();
@@ -129,12 +129,12 @@ export class Shelf {
   /* Asks, deletes, and can undo it; whether it was deleted. */
   async remove(id, name) {
     const text = this.#library
-      ? "It goes to “Deleted”, from where it can be restored. A file of yours stays where it is."
+      ? "It moves to “Deleted”, where you can restore it. Your own file stays where it is."
       : "The clip and its sentences are removed from this studio.";
     if (!(await confirm(`Delete ${name}?`, text, "Delete"))) return false;
     if (this.#library) {
       await ask(clipUrl(id), { method: "DELETE" });
-      offerUndo(`${name} is deleted.`, async () => {
+      offerUndo(`Deleted ${name}.`, async () => {
         await ask(clipUrl(id, "/restore"), { method: "POST" });
         await this.refresh();
       });
@@ -142,7 +142,7 @@ export class Shelf {
       // There is no way back at the server, so it hears of it when nobody can undo it any more.
       this.#hidden.add(id);
       offerUndo(
-        `${name} is deleted.`,
+        `Deleted ${name}.`,
         () => {
           this.#hidden.delete(id);
           this.refresh();

@@ -11,9 +11,9 @@ export function offerTraining(fail) {
       const made = await ask("api/training", { method: "POST" });
       const gone = made.missing ? ` The files of ${made.missing} more are gone.` : "";
       byId("training-text").textContent =
-        `${made.sentences} ${made.sentences === 1 ? "sentence" : "sentences"} of ${made.clips} ` +
-        `${made.clips === 1 ? "clip" : "clips"} that you gave or approved of are in ` +
-        `${made.manifest}.${gone} This trains a model on them, from the one that comes with densevidcap:`;
+        `Saved in ${made.manifest}: ${made.sentences} ${made.sentences === 1 ? "sentence" : "sentences"} ` +
+        `of ${made.clips} ${made.clips === 1 ? "clip" : "clips"} that you wrote or accepted.${gone} ` +
+        "This command trains a model on them, starting from the bundled one:";
       byId("training-command").textContent = made.command;
       byId("training-then").textContent = made.then;
       byId("training-copied").textContent = "";

@@ -156,15 +156,15 @@ export class Viewer {
     byId("reading").hidden = this.#captions.length === 0;
     byId("order").textContent = film
       ? "In order of time."
-      : "The best first, then different ones.";
+      : "Best first, then different ones.";
     byId("k-unit").textContent = film ? "a scene" : "sentences";
     byId("look").hidden = !this.#isLibrary || missing || Object.keys(usual).length > 0;
     byId("look-why").hidden = byId("look").hidden;
     byId("rejected").hidden = rejected.length === 0;
     byId("sentences").dataset.empty = rejected.length > 0
-      ? "You left out all that was said of it."
-      : "Nothing to say: this is like nothing that the model has seen.";
-    byId("rejected-title").textContent = `Left out by you (${rejected.length})`;
+      ? "You rejected every sentence."
+      : "Nothing to say: this looks like nothing the model has seen.";
+    byId("rejected-title").textContent = `Rejected by you (${rejected.length})`;
     byId("rejected-list").replaceChildren(...rejected.map(renderRejected));
     const tracks = this.#captions.map(({ start, end, boxes }, rank) => ({
       ...{ rank, start, end, colour: colours[rank] },
@@ -248,7 +248,7 @@ export class Viewer {
     this.#sentences.markWord(word);
     byId("screen").classList.add("glowing");
     byId("scale").hidden = false;
-    const here = own === undefined ? "not" : percent(own.probability);
+    const here = own === undefined ? "not seen" : percent(own.probability);
     byId("glow").textContent = `“${word}”: ${here} in this sentence’s region;`
       + ` best ${percent(glow.peak)} at ${timeCode(glow.time)}`;
   }
