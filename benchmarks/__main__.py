@@ -12,7 +12,7 @@ BENCHMARKS = {
     "regions": "region-sequences against NumPy candidate by candidate, and how cost grows",
     "language": "sentences of ten region-sequences at once against one by one",
     "caption": "a clip's captions by stage beside ResNet-50 alone, memory of an hour's film",
-    "clips": "ten real clips beside ResNet-50 alone, with the frames that were looked at",
+    "clips": "real clips, default and fast, beside ResNet-50 alone, with the frames looked at",
     "growth": "time and memory of longer clips, and of more sentences",
     "rivals": "a clip beside one caption by networks of the sizes of BLIP and GIT",
     "search": "one question to 10^5 sentences and 10^6 regions: time and memory",

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,12 +59,16 @@ def compare_speed(captioner: DenseCaptioner, film: Path, folder: Path) -> None:
     print(f"  whole clip / ResNet-50 = {whole / resnet:.2f} (aim: {AIM})")
 
 
-def time_stages(captioner: DenseCaptioner, film: Path) -> dict[str, float]:
+def time_stages(
+    captioner: DenseCaptioner, film: Path, settings: Mapping[str, Any] | None = None
+) -> dict[str, float]:
     """Seconds of CPU: the clock on the wall tells of whatever else the machine does."""
     marks: list[tuple[str, float]] = []
     clip = open_clip(film)
     # However sure it is: of a painted film it would say little, or nothing.
-    analysis = captioner.analyse(clip, RAW, lambda s, _: marks.append((s, time.process_time())))
+    analysis = captioner.analyse(
+        clip, {**(settings or {}), **RAW}, lambda s, _: marks.append((s, time.process_time()))
+    )
     marks.append(("choosing", time.process_time()))
     assert len(choose_captions(analysis)) == 5
     marks.append(("end", time.process_time()))

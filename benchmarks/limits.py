@@ -21,6 +21,7 @@ from benchmarks.caption import FRAMES, MODEL, load_resnet, time_stages
 from benchmarks.decode import write_film
 from densevidcap.data.clip import open_clip
 from densevidcap.models.device import device_of, resolve_engine
+from densevidcap.models.word_detector import choose_numbers
 from densevidcap.pipeline.captioner import RAW, DenseCaptioner
 
 SIDE = 1024
@@ -66,15 +67,15 @@ def measure(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
 
 
 def compare_stages(captioner: DenseCaptioner, film: Path, peaks: dict[str, float]) -> None:
-    eyes = captioner.words.encoder.backbone
-    numbers = resolve_engine(captioner.config.engine, device_of(captioner.words))
-    if captioner.config.engine == "auto" and not eyes.is_mostly_products:
-        numbers = torch.float32
-    by = {"words": str(numbers).removeprefix("torch.")}
+    eyes, engine = captioner.words.encoder, captioner.config.engine
+    of_sentences = resolve_engine(engine, device_of(captioner.words))
+    numbers = {"words": choose_numbers(eyes, engine)}
+    numbers |= dict.fromkeys(("sentences", "ranking"), of_sentences)
+    by = {stage: str(each).removeprefix("torch.") for stage, each in numbers.items()}
     flops, seconds = count_flops(captioner, film), time_stages(captioner, film)
     whole = sum(seconds.values())
     still = captioner.config.frames.still
-    print(f"{FRAMES} frames of a 20-second film by {eyes.name}, still {still}:")
+    print(f"{FRAMES} frames of a 20-second film by {eyes.backbone.name}, still {still}:")
     limit = 0.0
     for stage, elapsed in seconds.items():
         peak, giga = peaks[by.get(stage, "float32")], flops.get(stage, 0) / 1e9

@@ -115,7 +115,8 @@ def test_short_numbers_see_nearly_the_same(frames: Frames) -> None:
         if isinstance(block, LayerScale):
             torch.nn.init.constant_(block.gamma, 0.5)
     images = Frames(frames.images[:2, :56, :56], frames.times[:2])
-    whole, short = (model.read(images, engine).features for engine in ("float32", "bfloat16"))
+    grids = [model.read(images, engine) for engine in ("float32", "bfloat16")]
+    whole, short = (grid.features for grid in grids)
     assert short.dtype == np.float32
     assert not np.array_equal(whole, short)
     lengths = np.linalg.norm(whole, axis=-1) * np.linalg.norm(short, axis=-1)
@@ -123,6 +124,15 @@ def test_short_numbers_see_nearly_the_same(frames: Frames) -> None:
     assert cosines.min() > 0.99
     assert cosines.mean() > 0.999
     np.testing.assert_array_equal(model.read(images).features, whole)
+    words = [grid.probabilities for grid in grids]
+    words += [
+        model.map_words(grids[0], [0, 1], 2, engine).probabilities
+        for engine in ("float32", "bfloat16")
+    ]
+    for exact, near in (words[:2], words[2:]):
+        assert near.dtype == np.float32
+        assert not np.array_equal(exact, near)
+        np.testing.assert_allclose(near, exact, atol=0.02)
 
 
 def test_convolutions_are_not_shortened_unasked(model: LexicalFCN, frames: Frames) -> None:

@@ -72,7 +72,7 @@ def sample(
     return [sampled for _, sampled in tell(model, streams, config, guidance, searches=False)]
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def tell(
     model: CaptionModel,
     streams: Streams,
@@ -324,7 +324,7 @@ def find_repeats(words: Tensor, n: int) -> tuple[Tensor, Tensor]:
     return rows, ngrams[rows, starts, -1]
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def compare(model: CaptionModel, streams: Streams, sentences: Sequence[Sequence[int]]) -> Tensor:
     """(S, K): log P(sentence | streams) of S sentences, ids without special tokens, K sequences."""
     K = len(streams)

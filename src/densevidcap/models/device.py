@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -58,6 +59,15 @@ def resolve_engine(name: Engine, device: torch.device) -> torch.dtype:
     if name == "auto":
         name = "bfloat16" if device.type == "cpu" and short_float(device) else "float32"
     return torch.bfloat16 if name == "bfloat16" else torch.float32
+
+
+def computing(numbers: torch.dtype, device: torch.device) -> AbstractContextManager[Any]:
+    """In it, products of matrices are computed with these numbers, all else with 32 bits.
+
+    Weights are rounded once in it, if nothing around it is in inference mode: they are not kept
+    then, but rounded for every product.
+    """
+    return nullcontext() if numbers == torch.float32 else torch.autocast(device.type, numbers)
 
 
 def move(batch: Any, device: torch.device) -> Any:

@@ -54,7 +54,11 @@ class Recurrence(nn.LSTM):
     def _step(self, gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """A single step that nothing is learned from, by the fewest operations."""
         hidden, cell = memory.unbind(1)
-        gates = gates.addmm(hidden, self.all_weights[0][1].t())
+        weight = self.all_weights[0][1]
+        if gates.dtype == weight.dtype:
+            gates = gates.addmm(hidden, weight.t())
+        else:  # of a weight as it stands autocast keeps what it rounded, of a turned one not
+            gates = gates + F.linear(hidden, weight)
         let_in, keep, new, let_out = gates.chunk(4, 1)
         cell = keep.sigmoid() * cell + let_in.sigmoid() * new.tanh()
         hidden = let_out.sigmoid() * cell.tanh()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +23,7 @@ from densevidcap.data.text import match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.backbones import build_backbone
-from densevidcap.models.device import device_of, resolve_engine
+from densevidcap.models.device import computing, device_of, resolve_engine
 from densevidcap.models.shared_eyes import leave_out_eyes, put_back_eyes
 from densevidcap.types import (
     FloatArray,
@@ -154,11 +153,10 @@ class FastEncoder:
         self._encoder = folded
         self._encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def observe(self, images: ImageArray) -> tuple[FloatArray, FloatArray]:
         """(T, H, W, 3) RGB, or maps of features, to what the encoder observes, and its patches."""
-        short = self.numbers if self.numbers != torch.float32 else None
-        with torch.autocast(self.device.type, short) if short else nullcontext():
+        with computing(self.numbers, self.device):
             parts = [self._encoder.observe(frames) for frames in self._batches(images)]
         observed, patches = (
             torch.cat(part).float().cpu().numpy() for part in zip(*parts, strict=True)
@@ -276,7 +274,9 @@ class LexicalFCN(nn.Module):
         stands_for = find_still(frames.images, still if are_pictures else 0.0)
         looked_at, place = np.unique(stands_for, return_inverse=True)
         observed, patches = self._fast.observe(frames.images[looked_at])
-        return self.describe(observed[place], frames.times, patches[place], frames.source_frames)
+        return self.describe(
+            observed[place], frames.times, patches[place], frames.source_frames, engine
+        )
 
     def describe(
         self,
@@ -284,38 +284,48 @@ class LexicalFCN(nn.Module):
         times: TimeArray,
         patches: FloatArray | None = None,
         source_frames: SourceFrameArray | None = None,
+        engine: Engine = "float32",
     ) -> FrameGrid:
         """The same from what the encoder observed before."""
         regions, frames = self.encoder.split(observed)
         return FrameGrid(
             self.encoder.grid,
             times,
-            self.find_words(regions),
+            self.find_words(regions, engine=engine),
             regions,
             frames,
             patches,
-            self._find_frame_words(regions, frames),
+            self._find_frame_words(regions, frames, engine),
             source_frames,
         )
 
     @torch.inference_mode()
-    def find_words(self, features: FloatArray, words: Sequence[int] | None = None) -> FloatArray:
+    def find_words(
+        self,
+        features: FloatArray,
+        words: Sequence[int] | None = None,
+        engine: Engine = "float32",
+    ) -> FloatArray:
         """P(word | region) (…, W) from features (…, D); of all words, or of those indices."""
         self.head.eval()
-        logits = self.head(torch.from_numpy(features).to(device_of(self)), words)
-        return np.asarray(torch.sigmoid(logits).cpu().numpy())
+        device = device_of(self)
+        with computing(resolve_engine(engine, device), device):
+            logits = self.head(torch.from_numpy(features).to(device), words)
+        return np.asarray(torch.sigmoid(logits.float()).cpu().numpy())
 
     @torch.inference_mode()
     def _find_frame_words(
-        self, regions: FloatArray, frames: FloatArray | None
+        self, regions: FloatArray, frames: FloatArray | None, engine: Engine
     ) -> FloatArray | None:
         """P(word | whole frame) (T, V), where the model looks at whole frames."""
         if self.branch is None:
             return None
         self.branch.eval()
-        vectors = None if frames is None else torch.from_numpy(frames).to(device_of(self))
-        logits = self.look_at_frames(torch.from_numpy(regions).to(device_of(self)), vectors)
-        return np.asarray(torch.sigmoid(logits).cpu().numpy())
+        device = device_of(self)
+        vectors = None if frames is None else torch.from_numpy(frames).to(device)
+        with computing(resolve_engine(engine, device), device):
+            logits = self.look_at_frames(torch.from_numpy(regions).to(device), vectors)
+        return np.asarray(torch.sigmoid(logits.float()).cpu().numpy())
 
     def look_at_frames(self, regions: Tensor, frames: Tensor | None) -> Tensor:
         """Logits (T, V) of words in whole frames, from regions (T, R, D) and frames' vectors."""
@@ -324,7 +334,9 @@ class LexicalFCN(nn.Module):
         logits: Tensor = self.branch(mean if frames is None else torch.cat([mean, frames], dim=-1))
         return logits
 
-    def map_words(self, seen: FrameGrid, words: Sequence[int], window: int) -> WordMaps:
+    def map_words(
+        self, seen: FrameGrid, words: Sequence[int], window: int, engine: Engine = "float32"
+    ) -> WordMaps:
         """Maps of these words, indices in the lexicon, at the resolution of the patches.
 
         Each value is of a window of `window` x `window` patches, one patch from the next.
@@ -337,7 +349,8 @@ class LexicalFCN(nn.Module):
         tokens = torch.from_numpy(seen.patches)
         regions = self.encoder.backbone.pool(tokens, eyes).numpy()
         names = tuple(self.lexicon.words[index] for index in words)
-        return WordMaps(Grid(rows, columns, window, 1), names, self.find_words(regions, words))
+        probabilities = self.find_words(regions, words, engine)
+        return WordMaps(Grid(rows, columns, window, 1), names, probabilities)
 
     def save(self, folder: Path, card: Mapping[str, Any], half: bool = False) -> None:
         """Write a model folder; `card` adds what the model cannot know (data, figures, licence).

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from densevidcap.config import BoxesConfig, ModelConfig
+from densevidcap.config import ModelConfig
 from densevidcap.data.clip import Clip, open_clip
 from densevidcap.data.lexicon import Lexicon, list_content_words
 from densevidcap.data.sampling import Shot, end_of
@@ -348,16 +348,16 @@ class DenseCaptioner:
             probabilities=halve(self.trust.region.apply(seen.probabilities[:, :, kept])),
             paths=view.paths,
             candidates=candidates,
-            close_up=self._look_closely(seen, said, config.boxes),
+            close_up=self._look_closely(seen, said, config),
             is_blind=self.trust.is_blind(seen.features),
         )
 
     def _look_closely(
-        self, seen: FrameGrid, words: Sequence[int], config: BoxesConfig
+        self, seen: FrameGrid, words: Sequence[int], config: ModelConfig
     ) -> CloseUp | None:
-        if config.fit == "grid" or seen.patches is None:
+        if config.boxes.fit == "grid" or seen.patches is None:
             return None
-        maps = self.words.map_words(seen, words, config.window)
+        maps = self.words.map_words(seen, words, config.boxes.window, config.engine)
         patches = reduce_patches(seen.patches)
         return CloseUp(maps.grid, maps.words, halve(maps.probabilities), halve(patches))
 

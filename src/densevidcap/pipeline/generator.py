@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +23,7 @@ from densevidcap.decoding.mbr import mbr_scores
 from densevidcap.model_folder import CATEGORY, MEANING, PHRASES
 from densevidcap.models.captioner import CaptionModel
 from densevidcap.models.category import CategoryClassifier, mark_category
-from densevidcap.models.device import device_of
+from densevidcap.models.device import computing, device_of, resolve_engine
 from densevidcap.models.fusion import Streams
 from densevidcap.models.streams import ExtractedStream, load_streams, make_streams
 from densevidcap.models.views import ClipView, Row, look
@@ -97,8 +99,9 @@ class CaptionGenerator:
             # At once with the clip's voice: large products cost less than twice as many small ones.
             rows, category = asked.pop() if asked else ([], 0.0)
             asked.append(([*rows, *look(view, sequences, most, is_alone=True)], category))
-        for rows, category in asked:
-            self._gather(found, rows, decoding, costs, category)
+        with self._computing(config):
+            for rows, category in asked:
+                self._gather(found, rows, decoding, costs, category)
         return sorted(found.values(), key=lambda each: (each.sequence, -each.score))
 
     def _gather(
@@ -160,7 +163,8 @@ class CaptionGenerator:
         added = self._guide(len(rows), np.zeros(size, np.float32) if costs is None else costs)
         assert added is not None
         guidance = Guidance(added.costs, due)
-        found = search(self.captioner, self._stream(rows), config.decoding, guidance)
+        with self._computing(config):
+            found = search(self.captioner, self._stream(rows), config.decoding, guidance)
         return [
             replace(one, sequence=row.sequence, is_alone=is_alone, is_wanted=True)
             for row, hypotheses in zip(rows, found, strict=True)
@@ -180,7 +184,9 @@ class CaptionGenerator:
         """
         ((supposed, _),) = [(view, 0.0)] if is_alone else self.categorise(view, 1)
         streams = self._stream(look(supposed, None, config.captioner.most_frames, is_alone))
-        return np.asarray(compare(self.captioner, streams, sentences).cpu().numpy(), np.float32)
+        with self._computing(config):
+            likelihoods = compare(self.captioner, streams, sentences)
+        return np.asarray(likelihoods.cpu().numpy(), np.float32)
 
     def find_best(self, found: Sequence[Hypothesis], quality: FloatArray, most: int) -> list[int]:
         """The indices of the different sentences of the highest quality (S,), the best first.
@@ -225,6 +231,10 @@ class CaptionGenerator:
 
     def say(self, ids: Sequence[int]) -> str:
         return self.captioner.vocabulary.decode(ids)
+
+    def _computing(self, config: ModelConfig) -> AbstractContextManager[Any]:
+        device = device_of(self.captioner)
+        return computing(resolve_engine(config.engine, device), device)
 
     def _stream(self, rows: Sequence[Row]) -> Streams:
         widths = self.captioner.widths

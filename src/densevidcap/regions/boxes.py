@@ -8,7 +8,7 @@ neither jumps nor flickers. Where the picture is cut, it may.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -145,15 +145,20 @@ def fit_boxes(
     worth = weigh_boxes(strength - config.level, boxes)
     chosen = worth.argmax(axis=1)
     joined = np.ones(count - 1, np.bool_) if cuts is None else ~cuts
+
+    @cache  # boxes settle soon, and neighbours often have the same
+    def reward(neighbour: int) -> FloatArray:
+        return np.asarray(config.steadiness * measure_overlap(boxes, boxes[neighbour]))
+
     for sweep in range(SWEEPS if config.steadiness else 0):
         before = chosen.copy()
         # Forwards and backwards in turn.
         for frame in range(count)[:: 1 if sweep % 2 == 0 else -1]:
             total = worth[frame].copy()
             if frame > 0 and joined[frame - 1]:
-                total += config.steadiness * measure_overlap(boxes, boxes[chosen[frame - 1]])
+                total += reward(int(chosen[frame - 1]))
             if frame < count - 1 and joined[frame]:
-                total += config.steadiness * measure_overlap(boxes, boxes[chosen[frame + 1]])
+                total += reward(int(chosen[frame + 1]))
             chosen[frame] = total.argmax()
         if (chosen == before).all():
             break

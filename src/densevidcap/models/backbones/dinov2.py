@@ -63,8 +63,10 @@ class Attention(nn.Module):
         query, key, value = split.permute(2, 0, 3, 1, 4)
         if query.dtype == torch.bfloat16 and query.device.type == "cpu":
             # The fused kernel loses to plain products here, which are as fast as those of layers.
-            scores = query @ key.transpose(-1, -2) / sqrt(query.shape[-1])
-            seen = scores.softmax(-1, dtype=torch.float32).to(value.dtype) @ value
+            # Autocast would turn all scores into 32 bits and back, which softmax does as it goes.
+            with torch.autocast("cpu", enabled=False):
+                scores = (query / sqrt(query.shape[-1])) @ key.transpose(-1, -2)
+                seen = scores.softmax(-1) @ value
         else:
             seen = F.scaled_dot_product_attention(query, key, value)
         mixed: Tensor = self.proj(seen.transpose(1, 2).reshape(batch, count, channels))
