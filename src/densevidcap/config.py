@@ -432,6 +432,9 @@ class WordingConfig:
     """Words of gender only where the clip shows them, else "a person"; or as they are said."""
     topics: Literal["seen", "said"] = "seen"
     """What people talk about only where the clip shows it, else that they talk; or as said."""
+    english: Literal["checked", "said"] = "checked"
+    """Without sentences whose verbs do not agree, or that join words by an article as people never
+    do; or as they are said, which is nearer to what people write in a hurry."""
 
 
 @dataclass(frozen=True)

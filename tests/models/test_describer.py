@@ -20,10 +20,12 @@ from densevidcap.models.captioner import CaptionModel, StreamWidths
 from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.views import ClipView
 from densevidcap.pipeline.generator import CaptionGenerator
+from densevidcap.types import Hypothesis
 
 CATEGORIES = ("cooking", "music", "sports")
 SIZES = CaptionerConfig(hidden=16, embedding=8, dropout=0.0)
 BEAMS = ModelConfig(captioner=SIZES, decoding=DecodingConfig(beam=2, samples=0))
+DOING = ("running", "eating", "playing", "sleeping")
 MOST_FRAMES = 8
 """Of a sequence, unless a config says otherwise."""
 
@@ -96,3 +98,23 @@ def change_frame(view: ClipView, frame: int) -> ClipView:
     features = view.features.copy()
     features[frame] = np.random.default_rng(1).random((REGIONS, FEATURES), np.float32)
     return replace(view, features=features)
+
+
+def test_english_is_checked_unless_it_is_to_stay_as_said() -> None:
+    """Only where there is enough to choose from besides."""
+    right = [f"the {who} are {doing}" for who in ("men", "women", "dogs") for doing in DOING]
+    wrong = "the women is running"
+    describer = make_describer()
+    describer.captioner.vocabulary = Vocabulary.build([*right, wrong] * 2)
+    describer.phrases = Phrases.count([[*right, wrong]] * 2)
+
+    def keep(said: list[str], english: str) -> list[str]:
+        encode = describer.captioner.vocabulary.encode
+        found = [Hypothesis(tuple(encode(each)), -1.0, -1.0) for each in said]
+        config = BEAMS.override({"wording.english": english})
+        quality = np.linspace(1, 0, len(found), dtype=np.float32)
+        return [describer.say(found[i].ids) for i in describer.find_best(found, quality, config)]
+
+    assert keep([wrong, *right], "said") == [wrong, *right]
+    assert keep([wrong, *right], "checked") == right
+    assert keep([wrong, right[0]], "checked") == [wrong, right[0]]

@@ -44,6 +44,7 @@ PLAIN = {
     "wording.looks": True,
     "wording.gender": "said",
     "wording.topics": "said",
+    "wording.english": "said",
     "selection.news": 0,
     "confidence.evidence": 0.1,
 }

@@ -161,6 +161,7 @@ def test_what_does_not_agree_or_never_met_is_absurd(sentence: str, absurd: bool)
     words = sentence.split()
     assert all(phrases.knows(f"{a} {b}") for a, b in pairwise(words))
     assert is_absurd(sentence, phrases) is absurd
+    assert not is_absurd(sentence, phrases, strict=False)
 
 
 def test_phrases_without_articles_forbid_nothing(tmp_path: Path) -> None:

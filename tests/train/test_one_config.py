@@ -109,6 +109,7 @@ ELSEWHERE = {
     *("scenes", "selection.silence", "wording.looks", "wording.gender", "wording.topics"),
     *(
         "selection.news",
+        "wording.english",
         "streams.snippets",
         "captioner.order",
         "engine",

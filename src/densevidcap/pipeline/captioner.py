@@ -79,6 +79,7 @@ RAW: Mapping[str, Any] = {
     "wording.looks": True,
     "wording.gender": "said",
     "wording.topics": "said",
+    "wording.english": "said",
     "selection.sure": 0.0,
     "selection.news": 0,
     "selection.silence": False,
@@ -385,7 +386,7 @@ class DenseCaptioner:
         fit = self._evaluate(view, found)
         share = np.float32(config.decoding.evaluator)
         quality = (1 - share) * agreement + share * SPREAD * fit
-        best = generator.find_best(found, quality, config.decoding.candidates)
+        best = generator.find_best(found, quality, config)
         kept = [found[index] for index in best]
         sentences = tuple(generator.say(one.ids) for one in kept)
         is_alone = config.streams.region_voice > 0

@@ -188,7 +188,9 @@ class CaptionGenerator:
             likelihoods = compare(self.captioner, streams, sentences)
         return np.asarray(likelihoods.cpu().numpy(), np.float32)
 
-    def find_best(self, found: Sequence[Hypothesis], quality: FloatArray, most: int) -> list[int]:
+    def find_best(
+        self, found: Sequence[Hypothesis], quality: FloatArray, config: ModelConfig
+    ) -> list[int]:
         """The indices of the different sentences of the highest quality (S,), the best first.
 
         Among them are all that were asked for by name, and what each region by itself would rather
@@ -207,8 +209,10 @@ class CaptionGenerator:
             best.setdefault(found[index].ids, index)
         told = {index: self.say(ids) for ids, index in best.items()}
         whole = [index for index, sentence in told.items() if not breaks_off(sentence)]
-        sensible = [index for index in whole if not is_absurd(told[index], self.phrases)]
-        kept = (sensible if len(sensible) >= ENOUGH else whole or list(told))[:most]
+        strict = config.wording.english == "checked"
+        sensible = [index for index in whole if not is_absurd(told[index], self.phrases, strict)]
+        kept = sensible if len(sensible) >= ENOUGH else whole or list(told)
+        kept = kept[: config.decoding.candidates]
         return sorted(kept, key=lambda index: -quality[index])
 
     def rate(self, found: Sequence[Hypothesis]) -> Float64Array:

@@ -163,9 +163,12 @@ def _mend_articles(words: list[str]) -> list[str]:
     return mended
 
 
-def is_absurd(sentence: str, phrases: Phrases) -> bool:
-    """Whether nobody would say so: a word comes twice, two that never met before meet, or verbs and
-    who they are of do not agree."""
+def is_absurd(sentence: str, phrases: Phrases, strict: bool = True) -> bool:
+    """Whether nobody would say so: a word comes twice, or two that never met before meet.
+
+    Strictly, also if they never met with an article between, or if verbs and who they are of do not
+    agree.
+    """
     words = sentence.split() or [""]
     # "Two dogs are playing with a dog."
     told = [each.removesuffix("s") for each in words if is_content_word(each)]
@@ -185,10 +188,10 @@ def is_absurd(sentence: str, phrases: Phrases) -> bool:
     for done in re.findall(rf"\bdoing (?:{_OWNER}) (\w+)", sentence):
         if not any(phrases.knows(f"doing {done}{ending}") for ending in ("", "s")):
             return True
-    if any(each.search(sentence) for each in _DISAGREEING):
+    if strict and any(each.search(sentence) for each in _DISAGREEING):
         return True
     # "A man is playing a hockey."
-    if not all(map(phrases.joins, list_joined(words))):
+    if strict and not all(map(phrases.joins, list_joined(words))):
         return True
     return any(not phrases.knows(" ".join(pair)) for pair in pairwise(words))
 
