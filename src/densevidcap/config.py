@@ -640,9 +640,9 @@ class ModelConfig:
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """Where networks run; `auto` takes the first there is of cuda, mps, cpu."""
     engine: Engine = "auto"
-    """Numbers that the eyes and networks of motion are computed with, in training and captioning;
-    `auto` takes bfloat16 for transformers and motion on CPUs that multiply it, and float32
-    elsewhere."""
+    """Numbers that products are computed with: of the eyes and networks of motion in training and
+    captioning, of words and sentences in captioning. `auto` takes bfloat16 on CPUs that multiply
+    it, but for eyes that are mostly convolutions, and float32 elsewhere."""
     frames: FramesConfig = field(default_factory=FramesConfig)
     scenes: ScenesConfig = field(default_factory=ScenesConfig)
     eyes: EyesConfig = field(default_factory=EyesConfig)

@@ -18,6 +18,7 @@ from densevidcap.data.text import Vocabulary, match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.decoders import State, build_decoder, shuffle
+from densevidcap.models.device import round_up
 from densevidcap.models.fusion import StreamFusion, StreamProjection, Streams
 from densevidcap.models.streams import find_stream
 
@@ -111,8 +112,14 @@ class CaptionModel(nn.Module):
     def step(self, state: State, words: Tensor) -> tuple[Tensor, State]:
         """Log-probabilities (N, V) of the word after the words (N,), and the state after these."""
         said, places = words.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-        hidden, after = self.decoder.step(state, self._read(said), places)
-        return self._choose(hidden[:, 0]), after
+        if words.device.type != "cpu" or not torch.is_autocast_enabled("cpu"):
+            hidden, after = self.decoder.step(state, self._read(said), places)
+            return self._choose(hidden[:, 0]), after
+        rows = torch.arange(round_up(len(words)), device=words.device).clamp(max=len(words) - 1)
+        said = F.pad(said, (0, round_up(len(said)) - len(said)))
+        hidden, after = self.decoder.step(state.select(rows), self._read(said), places[rows])
+        whole = slice(len(words))
+        return self._choose(hidden[:, 0])[whole], after.select(whole)
 
     def _choose(self, hidden: Tensor) -> Tensor:
         """Log-probabilities (N, V) by hidden vectors (N, H), as of `project`.

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from densevidcap.config import CaptionerConfig
 from densevidcap.models.fusion import Seen
@@ -22,6 +23,9 @@ class State(dict[str, Tensor]):
     ahead: Tensor
     """(K, S, 4 H): what the gates of the next S steps of each of K sequences have, whatever is
     said."""
+    hearing: Tensor | None = None
+    """(4 H, E): what turns embedded words into gates, in the numbers of `ahead`; rounded at the
+    first step, once for all of them."""
 
     @classmethod
     def begin(cls, ahead: Tensor, memory: Tensor, **seen: Tensor) -> State:
@@ -30,13 +34,13 @@ class State(dict[str, Tensor]):
         state.ahead = ahead
         return state
 
-    def select(self, rows: Tensor) -> State:
+    def select(self, rows: Tensor | slice) -> State:
         return self.replace(**{name: tensor[rows] for name, tensor in self.items()})
 
     def replace(self, **tensors: Tensor) -> State:
         """The same with these tensors in place of its own."""
         state = State({**self, **tensors})
-        state.ahead = self.ahead
+        state.ahead, state.hearing = self.ahead, self.hearing
         return state
 
 
@@ -68,7 +72,10 @@ class Decoder(nn.Module, ABC):
         Embedded words (U, E) are those that differ; places (N,) tell which of them each row says:
         many rows say the same word, and it is multiplied once.
         """
-        gates = state.ahead[state["owner"], state["step"]] + self.speaker.end_gates(words)[places]
+        if state.hearing is None:
+            state.hearing = self.speaker.end_weights(words.shape[-1]).to(state.ahead.dtype)
+        heard = F.linear(words, state.hearing)
+        gates = state.ahead[state["owner"], state["step"]] + heard[places]
         return self._go_on(state, gates.unsqueeze(1))
 
     def _go_on(self, state: State, gates: Tensor) -> tuple[Tensor, State]:

@@ -45,7 +45,12 @@ class Recurrence(nn.LSTM):
 
     def end_gates(self, x: Tensor) -> Tensor:
         """What the last features (…, < D) of inputs add to gates (…, 4 H)."""
-        return F.linear(x, self.all_weights[0][0][:, -x.shape[-1] :])
+        return F.linear(x, self.end_weights(x.shape[-1]))
+
+    def end_weights(self, features: int) -> Tensor:
+        """(4 H, features): those of the last of its inputs' features."""
+        weights: Tensor = self.all_weights[0][0][:, -features:]
+        return weights
 
     def empty(self, like: Tensor) -> Tensor:
         """The memory (N, 2, H) of nothing, for as many rows as `like` has."""

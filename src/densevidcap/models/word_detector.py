@@ -23,7 +23,7 @@ from densevidcap.data.text import match_words
 from densevidcap.errors import ModelError
 from densevidcap.model_folder import build_model, load_model, save_model
 from densevidcap.models.backbones import build_backbone
-from densevidcap.models.device import computing, device_of, resolve_engine
+from densevidcap.models.device import computing, device_of, resolve_engine, round_up
 from densevidcap.models.shared_eyes import leave_out_eyes, put_back_eyes
 from densevidcap.types import (
     FloatArray,
@@ -309,9 +309,13 @@ class LexicalFCN(nn.Module):
         """P(word | region) (…, W) from features (…, D); of all words, or of those indices."""
         self.head.eval()
         device = device_of(self)
-        with computing(resolve_engine(engine, device), device):
-            logits = self.head(torch.from_numpy(features).to(device), words)
-        return np.asarray(torch.sigmoid(logits.float()).cpu().numpy())
+        numbers, asked = resolve_engine(engine, device), words
+        if words is not None and numbers != torch.float32:
+            asked = [*words, *[0] * (round_up(len(words)) - len(words))]
+        with computing(numbers, device):
+            logits = self.head(torch.from_numpy(features).to(device), asked)
+        found = torch.sigmoid(logits.float()).cpu().numpy()
+        return np.asarray(found if words is None else found[..., : len(words)])
 
     @torch.inference_mode()
     def _find_frame_words(

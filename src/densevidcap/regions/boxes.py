@@ -41,11 +41,12 @@ def spread_windows(values: FloatArray, grid: Grid) -> FloatArray:
     """(T, R) of windows to (T, rows, columns) of patches: the mean of the windows over each."""
     total = np.zeros((len(values), grid.map_rows, grid.map_columns), np.float32)
     covered = np.zeros((grid.map_rows, grid.map_columns), np.float32)
-    for region in range(len(grid)):
-        row, column = (grid.stride * place for place in divmod(region, grid.columns))
-        within = slice(row, row + grid.window), slice(column, column + grid.window)
-        total[:, within[0], within[1]] += values[:, region, None, None]
-        covered[within] += 1
+    regions = values.reshape(len(values), grid.rows, grid.columns)
+    # All regions' patches of one place within them at once, the last place first.
+    for place in reversed(range(grid.window**2)):
+        down, across = (slice(first, None, grid.stride) for first in divmod(place, grid.window))
+        total[:, down, across][:, : grid.rows, : grid.columns] += regions
+        covered[down, across][: grid.rows, : grid.columns] += 1
     return np.asarray(total / np.maximum(covered, 1), dtype=np.float32)
 
 

@@ -60,7 +60,7 @@ class Attention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         batch, count, channels = x.shape
         split = self.qkv(x).view(batch, count, 3, self.heads, channels // self.heads)
-        query, key, value = split.permute(2, 0, 3, 1, 4)
+        query, key, value = split.permute(2, 0, 3, 1, 4).contiguous()
         if query.dtype == torch.bfloat16 and query.device.type == "cpu":
             # The fused kernel loses to plain products here, which are as fast as those of layers.
             # Autocast would turn all scores into 32 bits and back, which softmax does as it goes.
