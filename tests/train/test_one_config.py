@@ -56,7 +56,7 @@ READ: dict[str, Any] = {
     "decoding.mentions": 2,
     "decoding.evaluator": 0.9,
     "selection.k": 6,
-    "selection.diversity": 5.0,
+    "selection.diversity": 500.0,
     "selection.specificity": 500.0,
     "selection.reuse": 700.0,
     "selection.detail": 30.0,
@@ -129,6 +129,7 @@ OTHERS = {"frames.per_shot": "never", "selection.sure": 1.0, "selection.telling"
 """What to compare with where the default does the same here: the clips are `long` ones."""
 
 SHORT = {
+    "engine": "float32",
     "lexicon.min_count": 2,
     "training.sentences.min_count": 1,
     "training.words": [{"epochs": 20, "learning_rate": 5e-3, "frames_per_clip": 4, "batch": 4}],

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import log, sqrt
 from pathlib import Path
 
-from densevidcap.data.text import tokenise
+from densevidcap.data.text import list_joined, tokenise
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
 from densevidcap.model_folder import write_json
@@ -17,9 +17,6 @@ LONGEST = 2
 """Words of the longest phrases: longer ones are rarely shared, and by chance."""
 _LEAST = 2
 """Clips that a phrase is kept from on; any other counts as one of a single clip."""
-
-
-ARTICLES = frozenset(tokenise("a an the his her their its some"))
 
 
 class Phrases:
@@ -91,12 +88,6 @@ class Phrases:
 def list_phrases(words: Sequence[str], size: int) -> list[str]:
     """Every run of `size` words."""
     return [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
-
-
-def list_joined(words: Sequence[str]) -> list[str]:
-    """The two words on either side of each article."""
-    around = zip(words, words[1:], words[2:], strict=False)
-    return [f"{first} {second}" for first, between, second in around if between in ARTICLES]
 
 
 def _list(words: Sequence[str]) -> Iterator[str]:

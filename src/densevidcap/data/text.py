@@ -21,6 +21,15 @@ def tokenise(sentence: str) -> list[str]:
     return _WORD.findall(sentence.lower().replace("’", "'"))
 
 
+ARTICLES = frozenset({"a", "an", "the", "his", "her", "their", "its", "some"})
+
+
+def list_joined(words: Sequence[str]) -> list[str]:
+    """The two words on either side of each article."""
+    around = zip(words, words[1:], words[2:], strict=False)
+    return [f"{first} {second}" for first, between, second in around if between in ARTICLES]
+
+
 def match_words(ours: Sequence[str], theirs: Sequence[str]) -> tuple[list[int], list[int]]:
     """The places of the words that both lists have: in the first, and in the second."""
     place = {word: number for number, word in enumerate(theirs)}

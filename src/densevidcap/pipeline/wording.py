@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from densevidcap.config import WordingConfig
 from densevidcap.data.lexicon import FUNCTION_WORDS, is_content_word, list_content_words
-from densevidcap.data.phrases import Phrases, list_joined
-from densevidcap.data.text import tokenise
+from densevidcap.data.text import list_joined, tokenise
+
+if TYPE_CHECKING:
+    from densevidcap.data.phrases import Phrases
 
 MALE: Mapping[str, str] = {
     "man": "person",
