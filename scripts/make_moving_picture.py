@@ -18,8 +18,8 @@ from scripts.demo_page import read, read_readings
 from densevidcap import open_library
 
 MOVING = ("motorcycle", "coffee", "bigbuckbunny")
-"""Of which a reader says right, partly and wrong."""
-FAILURES = ("rocket", "coffee", "bigbuckbunny")
+"""Of which a reader says right, right and wrong."""
+FAILURES = ("rocket", "bigbuckbunny")
 WIDTH, HEIGHT = 480, 270
 SENTENCE, READING = 20, 15
 """Sizes of letters below the picture."""
