@@ -188,6 +188,7 @@ def test_a_row_without_its_weights_is_not_run_and_says_why(
     assert len(alone.ours) == 4
     (note,) = (note for note in result.notes if note.startswith("Not run"))
     assert note.startswith("Not run: N: ")
+    assert str(tmp_path) not in note
 
 
 def test_the_yardstick_brings_its_own_words(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
-from tests.studio.browsing import run_browser
+from playwright.sync_api import Browser, Page, expect
+from tests.studio.browsing import run_browser, visit
 from tests.studio.made_shelf import make_shelf
 from tests.studio.running import RunningStudio, run_studio
 from tests.studio.small_model import write_clip, write_model
@@ -63,3 +63,11 @@ def shelf(folder: Path, ids: dict[str, str], model: Path) -> Iterator[RunningStu
 def browser() -> Iterator[Browser]:
     with run_browser() as browser:
         yield browser
+
+
+@pytest.fixture
+def page(browser: Browser, shelf: RunningStudio) -> Iterator[Page]:
+    """That library's, with its cards."""
+    with visit(browser, shelf.url, refusals=True) as page:
+        expect(page.locator("#cards li").first).to_be_visible()
+        yield page

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,6 @@ from densevidcap.library.store import Library
 from densevidcap.train.model import LEAST
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
-
-
-@pytest.fixture
-def page(browser: Browser, shelf: RunningStudio) -> Iterator[Page]:
-    with visit(browser, shelf.url, refusals=True) as page:
-        expect(page.locator("#cards li").first).to_be_visible()
-        yield page
 
 
 def test_cards_have_a_picture_and_the_first_sentence(page: Page) -> None:

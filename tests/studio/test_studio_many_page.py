@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +34,6 @@ from densevidcap.library.store import Entry, Library, Source
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 PAGE = 48
 """Clips that the page shows at once."""
-
-
-@pytest.fixture
-def page(browser: Browser, shelf: RunningStudio) -> Iterator[Page]:
-    with visit(browser, shelf.url, refusals=True) as page:
-        expect(page.locator("#cards li").first).to_be_visible()
-        yield page
 
 
 def drop(page: Page, *paths: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
 from densevidcap.models.backbones import build_backbone
-from densevidcap.models.backbones.weights import find_imagenet
+from densevidcap.models.backbones.weights import find_folder, find_imagenet
 from densevidcap.models.device import resolve_device
 from densevidcap.models.streams import check_extracted, list_extracted, load_streams
 from densevidcap.models.views import ClipView
@@ -166,7 +167,10 @@ class Runner:
         return read_system(self.paths.definitions, name, self.paths.settings)
 
     def find_lack(self, row: Row) -> str:
-        """Why a row cannot be run here, for want of weights or of sound; empty if it can."""
+        """Why a row cannot be run here, for want of weights or of sound; empty if it can.
+
+        It is published with the results, so it does not tell where this machine keeps its weights.
+        """
         try:
             for config in self.find_system(row).captioners.values():
                 check_extracted(config.streams.names)
@@ -175,7 +179,7 @@ class Runner:
             if row.words:
                 check_start(self._read_system(row.words).config)
         except (ModelError, CorpusError) as error:
-            return str(error)
+            return str(error).replace(f"{find_folder()}{os.sep}", "")
         return ""
 
     def _train(self, stages: Sequence[CorpusStage]) -> None:
