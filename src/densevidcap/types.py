@@ -309,6 +309,10 @@ class Hypothesis:
     is_wanted: bool = False
     """Whether it was searched for a word that it must have."""
 
+    def weigh(self, log_category: float, length_penalty: float) -> float:
+        """Its score with log P(c | v) of the category that it was said under (Eq. 14)."""
+        return self.score + log_category / float((len(self.ids) + 1) ** length_penalty)
+
 
 @dataclass(frozen=True)
 class Candidates:

@@ -131,6 +131,8 @@ def test_no_table_can_rot(bench: Bench) -> None:
         for measured in (each for one in result.outcome.findings for each in one.measured):
             assert measured.low <= measured.high
 
+    check_category_captioners(bench)
+    check_evaluators(bench)
     assert bench.load("table4").clips == bench.splits.count("test") > 0
     assert bench.load("table3").clips == bench.splits.count("val") + bench.splits.count("validate")
     page = (docs / "results.md").read_text()
@@ -138,6 +140,45 @@ def test_no_table_can_rot(bench: Bench) -> None:
     assert header < page.index("## Table 1") < page.index("## Table 4")
     assert page.count("**not run**") == 0
     assert (docs / "pictures" / "table3-curves.png").is_file()
+
+
+def check_category_captioners(bench: Bench) -> None:
+    """Each learned from the clips of its category, starting from the captioner of all."""
+    records = [record for record in read_manifest(bench.data) if record.split == "train"]
+    start = bench.folder / "runs/models/bi-s2vt"
+    weights = {hash_file(start / "weights.safetensors")}
+    for category in {str(record.category) for record in records}:
+        folder = bench.folder / f"runs/models/category-captioners-{category}"
+        card = json.loads((folder / "card.json").read_text())
+        of_it = sum(record.category == category for record in records)
+        assert card["data"]["clips"] == of_it < len(records)
+        assert card["data"]["sha256"]["initial"] == hash_file(start / "weights.safetensors")
+        weights.add(hash_file(folder / "weights.safetensors"))
+    assert len(weights) == 1 + len({record.category for record in records})
+
+
+def check_evaluators(bench: Bench) -> None:
+    """Between random, at 0, and the oracle, at 100 percent, which nobody is above."""
+    precision, way, _ = bench.load("evaluator").outcome.tables
+    figures = {line.name: line.ours for line in precision.lines}
+    ways = {line.name: line.ours for line in way.lines}
+    for column in range(4):
+        best = max(each[column] for each in figures.values())
+        assert figures["Oracle"][column] == pytest.approx(best)
+    assert ways["At random"] == (0, 0, 0, 0)
+    for own, low, high in zip(
+        figures["Network"], figures["At random"], figures["Oracle"], strict=True
+    ):
+        column = figures["Network"].index(own)
+        if high > low:
+            assert ways["Network"][column] == pytest.approx(100 * (own - low) / (high - low))
+    trained = [record for record in read_manifest(bench.data) if record.split == "train"]
+    for share in (0.0625, 0.125, 0.25, 0.5, 1):
+        folder = (
+            bench.folder / f"runs/models/evaluator-regression-{max(1, round(share * len(trained)))}"
+        )
+        card = json.loads((folder / "card.json").read_text())
+        assert card["data"]["clips"] == max(1, round(share * len(trained)))
 
 
 def test_a_run_is_known_by_all_that_made_it(bench: Bench) -> None:

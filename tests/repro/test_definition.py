@@ -21,7 +21,15 @@ TABLES = [f"table{number}" for number in range(1, 6)]
 ABOUT = '[about]\ntitle = "A table"\nkind = "single"\n'
 
 
-OTHERS = ["augmentation", "diversity", "grounding", "loss"]
+OTHERS = [
+    "augmentation",
+    "category",
+    "diversity",
+    "evaluator",
+    "grounding",
+    "loss",
+    "whole-clips",
+]
 
 
 def test_all_are_listed_tables_first() -> None:

@@ -118,8 +118,8 @@ class CaptionGenerator:
         told = tell(self.captioner, streams, decoding, guidance, samples_of=samples_of)
         for row, both in zip(rows, told, strict=True):
             for one in (each for kind in both for each in kind):
-                length = (len(one.ids) + 1) ** decoding.length_penalty
-                score = one.score + (0.0 if row.is_alone else log_category / length)
+                known_category = 0.0 if row.is_alone else log_category
+                score = one.weigh(known_category, decoding.length_penalty)
                 known = found.get((row.sequence, one.ids))
                 found[row.sequence, one.ids] = replace(
                     one,

@@ -19,8 +19,8 @@ from densevidcap.decoding.select import choose
 from densevidcap.intake import parse_json
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import Ranked, fill, list_ranks
-from densevidcap.model_folder import STAGES, hash_file, read_model_config, write_json
-from densevidcap.models.category import mark_category
+from densevidcap.model_folder import CATEGORY, STAGES, hash_file, read_model_config, write_json
+from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.evaluator import Evaluator, load_evaluator
 from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
@@ -168,8 +168,7 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
     path = runner.keep(f"{named}-{row.category}", digest[:12])
     if not path.exists():
         words = runner.find_words(row.words)
-        spoken = zip(folders, system.captioners.values(), strict=True)
-        speakers = [Speaker(runner, folder, words, config.decoding) for folder, config in spoken]
+        speakers = _find_speakers(runner, row, words)
         evaluator = load_evaluator(picker) if picker else None
         lexicon = LexicalFCN.load(words).lexicon
         advance = runner.progress.count(f"{row.name}: describing", len(runner.clips))
@@ -183,6 +182,19 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
     runner.origin[f"predictions {path.name}"] = hash_file(path)
     sentences: dict[str, str] = read_json(path)
     return sentences
+
+
+def _find_speakers(runner: Runner, row: Row, words: Path) -> list[Speaker]:
+    system = runner.find_system(row)
+    if not system.section.each_category:
+        spoken = zip(runner.find_captioners(row), system.captioners.values(), strict=True)
+        return [Speaker(runner, folder, words, config.decoding) for folder, config in spoken]
+    classifier = CategoryClassifier.load(runner.find_start(row) / CATEGORY)
+    decoding = system.config.decoding
+    return [
+        CategorySpeaker(runner, folder, words, decoding, category, classifier)
+        for category, folder in runner.find_category_captioners(row).items()
+    ]
 
 
 class Speaker:
@@ -201,6 +213,37 @@ class Speaker:
         settings = {"decoding.samples": 0, "decoding.categories": tried}
         found = self.generator.propose(view, self.config.override(settings), sequences=[0])
         return [(self.generator.say(one.ids), one.score) for one in found]
+
+
+class CategorySpeaker(Speaker):
+    """One that learned from the clips of a category alone, and the classifier of all."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        folder: Path,
+        words: Path,
+        decoding: DecodingConfig,
+        category: str,
+        classifier: CategoryClassifier,
+    ) -> None:
+        super().__init__(runner, folder, words, decoding)
+        self.category, self.classifier = category, classifier
+
+    def say(self, record: ClipRecord, known: Known) -> list[tuple[str, float]]:
+        """With log P(c | v) in the scores (Eq. 14); nothing of a clip known to be of another."""
+        names, view = self.classifier.categories, self.views[record.id]
+        if known == "given" and record.category in names:
+            log_category = 0.0
+            if record.category != self.category:
+                return []
+        else:
+            probability = self.classifier.classify(view)[names.index(self.category)]
+            log_category = float(np.log(max(probability, np.finfo(np.float32).tiny)))
+        config = self.config.override({"decoding.samples": 0})
+        found = self.generator.propose(view, config, sequences=[0])
+        penalty = config.decoding.length_penalty
+        return [(self.generator.say(one.ids), one.weigh(log_category, penalty)) for one in found]
 
 
 def _pick(

@@ -9,7 +9,7 @@ from typing import Literal
 from densevidcap.config_files import build_section, read_toml
 from densevidcap.errors import ModelError
 
-Kind = Literal["single", "dense", "diversity", "loss", "grounding"]
+Kind = Literal["single", "dense", "ranking", "diversity", "loss", "grounding"]
 Known = Literal["nothing", "predicted", "given"]
 """What a captioner is told of a clip's category."""
 
@@ -28,8 +28,8 @@ DEFINITIONS = Path(__file__).parent / "definitions"
 class About:
     title: str
     kind: Kind
-    """One sentence a clip, several, how these differ, how fast words are learned, or where they
-    point."""
+    """One sentence a clip, several, who ranks these, how they differ, how fast words are learned,
+    or where they point."""
     split: str = "validate"
     """Of the clips that are measured."""
     words: str = ""
@@ -57,6 +57,8 @@ class Row:
     category: Known = "predicted"
     said: int = 10
     """Of how many sentences a clip an order makes its ranking."""
+    share: float = 1.0
+    """Of the training clips that an evaluator learns from, where these are compared."""
     paper: tuple[float, ...] = ()
     """The paper's figures, column by column."""
 

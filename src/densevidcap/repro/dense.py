@@ -93,7 +93,7 @@ def mean_over_ranks(scorer: CaptionScorer, rankings: Rankings, draws: Array) -> 
 
 def _rank(row: Row, clips: Mapping[str, Found], scorer: CaptionScorer) -> Rankings:
     if row.system == "beams":
-        return _ask_oracle({clip: found.searched for clip, found in clips.items()}, scorer)
+        return ask_oracle({clip: found.searched for clip, found in clips.items()}, scorer)
     order = "choice" if row.system in ORACLES else row.system
     ranked = {
         clip: rank(found.choose(k=row.said), order, seed)
@@ -101,11 +101,11 @@ def _rank(row: Row, clips: Mapping[str, Found], scorer: CaptionScorer) -> Rankin
     }
     if row.system in ORACLES:
         # Each goes with what it was said of: only the order is the oracle's.
-        return _ask_oracle({clip: [*enumerate(said)] for clip, said in ranked.items()}, scorer)
+        return ask_oracle({clip: [*enumerate(said)] for clip, said in ranked.items()}, scorer)
     return dict.fromkeys(PAPER_METRICS, ranked)
 
 
-def _ask_oracle(pairs: Mapping[str, Sequence[Pair]], scorer: CaptionScorer) -> Rankings:
+def ask_oracle(pairs: Mapping[str, Sequence[Pair]], scorer: CaptionScorer) -> Rankings:
     worth = judge(scorer, {clip: [text for _, text in of_clip] for clip, of_clip in pairs.items()})
     return {
         metric: {

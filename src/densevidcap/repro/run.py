@@ -27,6 +27,7 @@ from densevidcap.repro.definition import (
 from densevidcap.repro.dense import compare_dense
 from densevidcap.repro.diversity import compare_diversity
 from densevidcap.repro.grounding import compare_grounding
+from densevidcap.repro.ranking import compare_rankings
 from densevidcap.repro.results import Outcome, Result
 from densevidcap.repro.runner import Paths, Runner
 from densevidcap.repro.single import compare_single
@@ -36,6 +37,7 @@ from densevidcap.train.stage import HELD_OUT
 KINDS: dict[Kind, Callable[[Runner, Experiment, Sequence[Claim]], Outcome]] = {
     "single": compare_single,
     "dense": compare_dense,
+    "ranking": compare_rankings,
     "diversity": compare_diversity,
     "loss": compare_losses,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from time import process_time
 from typing import Any
 
 from densevidcap.config import ModelConfig
-from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
@@ -37,6 +38,10 @@ from densevidcap.train.words import list_rounds
 
 MODELS = "models"
 """In the folder of runs."""
+BUDGET = "budget"
+"""The config that all baselines extend."""
+PARTS = "parts"
+"""There too: manifests of parts of the corpus."""
 SPENT = "spent.json"
 """Beside them: CPU-seconds of each training."""
 
@@ -79,6 +84,11 @@ def _name(row: Row, part: str) -> str:
     for joint, each in (("without", "-".join(row.without)), ("on", row.words)):
         named += [joint, each] if each else []
     return "-".join(named)
+
+
+def _make_name(category: str) -> str:
+    """Of a file or folder: "animals/pets" is no path."""
+    return re.sub(r"\W+", "-", category)
 
 
 def check_start(config: ModelConfig) -> None:
@@ -138,14 +148,56 @@ class Runner:
 
     def find_captioners(self, row: Row) -> list[Path]:
         """Those of the row's system on its words, trained if they are not there yet."""
-        data, cache, below = self.paths.data, self.paths.cache, self.find_words(row.words)
-        folders = []
-        for name, settings in self.find_system(row).captioners.items():
-            folder = self.paths.out / MODELS / _name(row, name)
-            stage = SentenceStage(folder, settings, data, below, cache, left_out=self._left_out)
-            self._train([stage])
-            folders.append(folder)
-        return folders
+        data, system = self.paths.data, self.find_system(row)
+        if system.section.each_category:
+            return [*self.find_category_captioners(row).values()]
+        return [
+            self._find_captioner(_name(row, name), settings, row, data)
+            for name, settings in system.captioners.items()
+        ]
+
+    def find_start(self, row: Row) -> Path:
+        """What the captioners of each category start from: it knows P(c | v) too."""
+        (start,) = self.find_captioners(
+            replace(row, system=self.find_system(row).section.each_category)
+        )
+        return start
+
+    def find_category_captioners(self, row: Row) -> dict[str, Path]:
+        """By category, each trained on its clips if it is not there yet."""
+        start, settings = self.find_start(row), self.find_system(row).config
+        captioners = {}
+        for category in sorted({record.category for record in self.trained if record.category}):
+            of_it = (each for each in (*self.trained, *self.clips) if each.category == category)
+            short = _make_name(category)
+            part = self.find_part(short, of_it)
+            name = f"{_name(row, '')}-{short}"
+            captioners[category] = self._find_captioner(name, settings, row, part, start)
+        return captioners
+
+    def _find_captioner(
+        self, name: str, settings: ModelConfig, row: Row, data: Path, start: Path | None = None
+    ) -> Path:
+        folder, below = self.paths.out / MODELS / name, self.find_words(row.words)
+        stage = SentenceStage(
+            folder,
+            settings,
+            data,
+            below,
+            self.paths.cache,
+            initial=start,
+            left_out=self._left_out,
+        )
+        self._train([stage])
+        return folder
+
+    def find_part(self, name: str, records: Iterable[ClipRecord]) -> Path:
+        """A manifest of these clips of the corpus."""
+        path = self.paths.out / PARTS / f"{name}.jsonl"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_manifest(path, records)
+        return path
 
     def find_evaluator(self, row: Row) -> Path:
         """That of the row's system, trained if it is not there yet."""
@@ -153,10 +205,19 @@ class Runner:
             self.paths.out / MODELS / _name(row, "evaluator"),
             self.find_words(row.words),
         )
-        settings = self.find_system(row).config
-        data, cache = self.paths.data, self.paths.cache
-        self._train([choose_stage(folder, settings, data, below, cache, left_out=self._left_out)])
+        self._find_evaluator(folder, self.find_system(row).config, self.paths.data, below)
         return folder
+
+    def find_ranker(self, kind: str, clips: int, part: Path) -> Path:
+        """An evaluator of that kind that learned from so many clips, which `part` lists."""
+        folder = self.paths.out / MODELS / f"evaluator-{kind}-{clips}"
+        settings = self._read_system(BUDGET).config.override({"evaluator.kind": kind})
+        self._find_evaluator(folder, settings, part, self.find_words())
+        return folder
+
+    def _find_evaluator(self, folder: Path, config: ModelConfig, data: Path, words: Path) -> None:
+        cache, left_out = self.paths.cache, self._left_out
+        self._train([choose_stage(folder, config, data, words, cache, left_out=left_out)])
 
     def find_system(self, row: Row) -> System:
         system = self._read_system(row.system).leave_out(row.without)

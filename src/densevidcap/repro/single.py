@@ -74,7 +74,9 @@ def describe_training(runner: Runner, rows: Sequence[Row]) -> tuple[Table, tuple
             figures = (last["epoch"], last["step"], runner.tell_time(folder) / 60, before)
             lines[folder.name] = Line(folder.name, tuple(map(float, (*figures, losses[-1]))))
             epochs = tuple(float(entry["epoch"]) for entry in history)
-            curves[folder.name] = Curve(folder.name, epochs, losses)
+            # Losses of different clips are no curves to compare.
+            if not runner.find_system(row).section.each_category:
+                curves[folder.name] = Curve(folder.name, epochs, losses)
     columns = ("epochs", "steps", "CPU-minutes", "nats a word before the last epoch", "after it")
     return Table("Training", columns, tuple(lines.values()), digits=2), tuple(curves.values())
 
