@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +86,18 @@ def list_claims(claims: Sequence[Claim], results: Iterable[Result]) -> Iterator[
     for claim in claims:
         cells = _tell(claim, found.get(claim.experiment))
         yield f"| {' | '.join((claim.text, claim.where, claim.paper or '–', *cells))} |"
+
+
+def count_verdicts(claims: Sequence[Claim], results: Iterable[Result]) -> str:
+    """A sentence: of so many claims, how many came to each verdict."""
+    found = {result.experiment: result for result in results}
+    counts: Counter[str] = Counter()
+    for claim in claims:
+        verdict = _tell(claim, found.get(claim.experiment))[1]
+        named = [each for each in get_args(Verdict) if f"**{each}**" in verdict]
+        counts[named[0] if len(named) == 1 else "differ by metric"] += 1
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    return f"Of {len(claims)} claims: {told}."
 
 
 def _tell(claim: Claim, result: Result | None) -> tuple[str, str, str]:

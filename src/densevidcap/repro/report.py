@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from densevidcap.errors import CorpusError, MissingExtraError
 from densevidcap.files import replacing
 from densevidcap.metrics.captions import describe_evaluator
 from densevidcap.outputs import Inputs, check_outputs
-from densevidcap.repro.claims import list_claims
+from densevidcap.repro.claims import count_verdicts, list_claims
 from densevidcap.repro.definition import Claim
 from densevidcap.repro.results import RESULTS, Line, Result, Table
 
@@ -112,6 +113,7 @@ def write_report(runs: Path, docs: Path, claims: Sequence[Claim], overwrite: boo
 
 def _write(results: Sequence[Result], claims: Sequence[Claim]) -> Iterator[str]:
     yield HEAD
+    yield f"{count_verdicts(claims, results)}\n"
     yield from list_claims(claims, results)
     yield ""
     for result in results:
@@ -132,8 +134,12 @@ def write_section(result: Result) -> Iterator[str]:
     for table in result.outcome.tables:
         yield from _write_table(table)
     yield from (f"- {note}" for note in result.notes)
-    yield from (f"- {name}: `{value[:12]}`" for name, value in result.origin)
     yield ""
+    if result.origin:
+        # Folded: few readers want it, and those that do want all of it.
+        yield f"<details><summary>What run {result.run} was made from</summary><pre>"
+        yield from (f"{value[:12]}  {html.escape(name)}" for name, value in result.origin)
+        yield "</pre></details>\n"
 
 
 def _write_table(table: Table) -> Iterator[str]:
@@ -141,10 +147,22 @@ def _write_table(table: Table) -> Iterator[str]:
         yield f"**{table.title}**\n"
     yield f"| | {' | '.join(table.columns)} |"
     yield f"|{' --- |' * (len(table.columns) + 1)}"
+    digits = [_count_digits(table, column) for column in range(len(table.columns))]
     for line in table.lines:
-        cells = (_write_cell(line, column, table.digits) for column in range(len(table.columns)))
+        cells = (_write_cell(line, column, each) for column, each in enumerate(digits))
         yield f"| {line.name} | {' | '.join(cells)} |"
     yield ""
+
+
+def _count_digits(table: Table, column: int) -> int:
+    """After the point: none in a column of whole numbers, such as steps."""
+    figures = (
+        figure
+        for line in table.lines
+        for of_one in (line.ours, line.paper)
+        for figure in of_one[column : column + 1]
+    )
+    return 0 if all(figure.is_integer() for figure in figures) else table.digits
 
 
 def _write_cell(line: Line, column: int, digits: int) -> str:
