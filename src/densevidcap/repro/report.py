@@ -33,7 +33,8 @@ def draw_picture(picture: Picture, path: Path) -> None:
     except ImportError:
         raise MissingExtraError("matplotlib", "train", "drawing a figure") from None
 
-    figure = Figure(figsize=(4.8, 3.2), layout="constrained")
+    is_full = len(picture.curves) > FEW
+    figure = Figure(figsize=(7.6 if is_full else 4.8, 3.2), layout="constrained")
     axes = figure.add_subplot()
     axes.set_prop_cycle(color=COLOURS)
     if picture.bars:
@@ -50,7 +51,7 @@ def draw_picture(picture: Picture, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.2)
     beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-    axes.legend(frameon=False, fontsize=8, **(beside if len(picture.curves) > FEW else {}))
+    axes.legend(frameon=False, fontsize=8, **(beside if is_full else {}))
     with replacing(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120)
 
