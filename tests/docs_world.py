@@ -1,21 +1,19 @@
-"""What the docs' commands name: a small model in place of the bundled one, generated clips, tables
+"""What the docs' commands name: a small model in place of the bundled one, generated clips, corpora
 and libraries under the names that the pages use."""
 
 from __future__ import annotations
 
-import csv
-import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from tests.docs_corpora import write_corpora
 from tests.export.made_captions import GRID
 from tests.library.made_library import add, make_words
-from tests.models.small_world import write_corpus
 from tests.studio.small_model import write_clip, write_model
 
-from densevidcap.data.manifest import read_manifest, write_manifest
+from densevidcap.examples.senses import write_senses
+from densevidcap.examples.words import KIND_WORDS
 from densevidcap.library.store import Library
 from densevidcap.model_folder import read_model_config, write_model_card
 
@@ -35,50 +33,36 @@ CLIPS = (
     "talk.mp4",
     "tape.mkv",
 )
-MANIFESTS = ("corpus.jsonl", "msrvtt.jsonl", "val.jsonl", "clips.jsonl", "captions.jsonl")
-SENTENCES = ("P.json", "Q.json", "R.json")
-"""Of the clips of split `validate`."""
-TABLES = ("mine.csv", "my-clips.csv")
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 
 def write_world(folder: Path) -> None:
-    """Everything below one folder; what the model is called is `my-model`."""
-    model = write_model(folder / "my-model")
+    """A reader's folder, with what has thousands of files beside it; the model is `my-model`."""
+    kept = folder.with_name(f"{folder.name}-kept")
+    kept.mkdir(parents=True)
+    model = write_model(folder / "my-model", [word for of in KIND_WORDS.values() for word in of])
     # As little as shows that a command works.
     few = {"frames.most": 4, "scenes.frames": 2, "decoding.samples": 4}
     write_model_card(model, read_model_config(model).override(few), licence="Apache-2.0")
     shutil.copytree(model, folder / "paper-model")
+    shutil.copytree(model / "words", folder / "WORDS")
     write_clip(folder / "film.mp4", 62)
     first = write_clip(folder / CLIPS[0], 1)
     for name in CLIPS[1:]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith(".mp4"):
-            shutil.copyfile(first, folder / name)
-        else:
+        if name.endswith(".mkv"):
             write_clip(folder / name, 1)
+        else:
+            shutil.copyfile(first, folder / name)
     (folder / "tapes" / "1999").mkdir(parents=True)
     write_clip(folder / "tapes" / "1999" / "party.avi", 1, "mpeg4")
     (folder / "list.txt").write_text("a.mp4\n")
-    _write_tables(folder)
+    # As the page has it, for a reader to put clips in its place; this one can be heard.
+    heard = write_senses(kept / "heard", [0])
+    next(heard.parent.glob("*.mp4")).rename(folder / "CLIP...")
+    write_corpora(folder, kept)
     _write_library(folder / "holiday.library")
-
-
-def _write_tables(folder: Path) -> None:
-    clips = read_manifest(write_corpus(folder / "world", 6))
-    splits = ("train", "validate", "test")
-    records = [replace(clip, split=splits[n % 3]) for n, clip in enumerate(clips)]
-    for name in MANIFESTS:
-        write_manifest(folder / name, records)
-    said = {record.id: list(record.captions) for record in records}
-    (folder / "mine.json").write_text(json.dumps(said))
-    held_out = {record.id: said[record.id] for record in records if record.split == "validate"}
-    for name in SENTENCES:
-        (folder / name).write_text(json.dumps(held_out))
-    for name in TABLES:
-        with (folder / name).open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["video", "caption"])
-            rows.writerows(["clip.mp4", caption] for caption in records[0].captions)
+    shutil.copytree(RESULTS, folder / "docs" / "results")
 
 
 def _write_library(folder: Path) -> None:

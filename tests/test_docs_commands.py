@@ -1,26 +1,36 @@
-"""Every command of README and the docs: run on generated stand-ins, or at least understood."""
+"""Every command of README and the docs is run, to the letter, in a generated world of small things.
+
+What takes hours takes seconds by smaller settings (`small_settings.py`), not by other code.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import os
 import re
+import runpy
 import shlex
 import shutil
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
 
 import click
+import httpx
 import pytest
 from click.testing import CliRunner
 from tests.docs_world import write_world
+from tests.small_settings import use_small_settings, write_small_package, write_small_settings
 
 import densevidcap
-from densevidcap import model_folder
 from densevidcap.cli import root
-from densevidcap.pipeline import captioner
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -34,39 +44,31 @@ TASKS = (
     "data.md",
     "reproduce.md",
 )
-"""Pages of tasks, whose commands and programs are run."""
-RUN = (
-    *TASKS,
-    "studio.md",
-    "own-data.md",
-    "cluster.md",
-    "words.md",
-    "regions.md",
-    "evaluation.md",
-    "streams.md",
-    "model-card.md",
-)
-"""Pages whose commands are run; tests/train follows docs/own-data.md to its end."""
+"""Pages of tasks, whose programs in Python are run too."""
 NOT_RUN = {
-    "densevidcap serve": "answers until it is stopped: tests/studio runs it",
-    "densevidcap train": "takes minutes: tests/train/test_own_data_guide.py follows the guide",
-    "densevidcap fit": "trains: tests/cli/test_fit_verb.py runs it",
-    "densevidcap experiment": "hours, on a corpus: tests/repro runs it on a small one",
-    "densevidcap lexicon": "tags a corpus: tests/cli/test_lexicon_verb.py runs it",
-    "--on ray": "starts a cluster: tests/library/test_on_ray.py runs it",
-    "--boxes": "needs a detector's boxes: tests/cli/test_grounding_verbs.py makes them",
-    "streams install": "needs weights: tests/cli/test_streams_verb.py makes them",
-    "prepare msrvtt": "needs the corpus: tests/cli/test_prepare.py runs it on a small one",
-    "prepare msvd": "needs the corpus: tests/cli/test_prepare.py runs it on a small one",
-    "captions.csv --features": "needs features: tests/cli/test_features_only.py makes them",
-    "msvd/captions.jsonl": "needs the corpus",
-    "mean-pooling": "needs the model that the lines before it train",
-    "said.json --references msvd.jsonl": "needs the sentences of that model",
-    "--help": "prints",
+    "--on ray": "starts a cluster, which takes minutes: tests/library/test_on_ray.py does",
+    "pip ": "needs an index: tests/test_wheel.py builds what is installed, and"
+    " tests/models/test_stream_weights.py has made packages of weights",
+    "npm ": "needs another index: tests/models/test_resnet50_keras.py has a made package",
+    "scripts/convert_resnet50.py": "the same",
+    "make ": "sets up an environment, and runs what is tested here",
+    "python -m pytest": "are tests themselves",
+    "python -m benchmarks": "measures time, for minutes",
+    "python make_clips.py": "saved by the reader: tests/train/test_own_data_guide.py does",
+    "scripts/coco_parity.py": "needs Java, and ten held-out clips",
+    "scripts.java_parity": "needs Java: tests/metrics/test_meteor.py has what it said",
+    "scripts/world_sentences.py": "trains for minutes",
+    "scripts/measure_senses.py told": "needs I3D's weights: tests/models/test_senses.py needs none",
+    "scripts/measure_senses.py probe": "needs I3D's and SoundNet's weights",
+    "$streams": "needs I3D's weights: tests/repro/test_all_experiments.py trains with a stand-in",
+    "scripts.measure_shelf": "needs a browser, and measures time",
+    "scripts/make_pictures.py": "needs a browser",
+    "curl ": "needs port 8765: tests/studio/test_studio_answers.py sends clips to another",
 }
-"""Part of a command to why it is only parsed."""
-NAMED = re.compile(r"\b[A-Z]{3,}\b|…|\.\.\.")
-"""What a reader puts in, as in LIBRARY."""
+"""Part of a command to why it is only parsed, if it is ours, and by what else it is tried."""
+PATIENCE = 1800
+"""Seconds for a program of its own: a busy machine is no failure."""
+PROGRAM = re.compile(r" *(find .*\| )?(densevidcap|torchrun|python|pip|npm|make|curl) ")
 
 
 class Block(NamedTuple):
@@ -77,9 +79,11 @@ class Block(NamedTuple):
 
     @property
     def commands(self) -> list[str]:
-        """Its lines that start the program, joined where they go on."""
+        """Its lines that start a program, joined where they go on."""
+        if self.language not in ("", "sh"):
+            return []
         lines = self.text.replace("\\\n", " ").splitlines()
-        return [line for line in lines if re.match(r"(find .*\| )?densevidcap |torchrun ", line)]
+        return [line.strip() for line in lines if PROGRAM.match(line)]
 
 
 def list_blocks() -> Iterator[Block]:
@@ -88,15 +92,19 @@ def list_blocks() -> Iterator[Block]:
         found = re.findall(r"^( *)```(\w*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
         for number, (_, language, block) in enumerate(found):
             yield Block(page.name, number, language, dedent(block))
+    # That page has a table of tasks, each with its command.
+    told = re.findall(r"`(densevidcap \w+ [^`]+)`", (ROOT / "docs" / "index.md").read_text("utf-8"))
+    yield Block("index.md", 0, "", "\n".join(line for line in told if line not in NAMES))
 
 
+NAMES = ("densevidcap experiment all",)
+"""What is the name of a command, and not all of it."""
 BLOCKS = list(list_blocks())
-INLINE = re.findall(r"`(densevidcap \w+ [^`]+)`", (ROOT / "docs" / "index.md").read_text("utf-8"))
 COMMANDS = [(block.page, line) for block in BLOCKS for line in block.commands]
-COMMANDS += [("index.md", line) for line in INLINE if line != "densevidcap experiment all"]
+OURS = [(page, line) for page, line in COMMANDS if "densevidcap " in line]
 for script in ("demo.sh", "next-steps.sh"):
     lines = (ROOT / "scripts" / script).read_text("utf-8").replace("\\\n", " ").splitlines()
-    COMMANDS += [(script, line) for line in lines if re.match(r"(run )?densevidcap ", line)]
+    OURS += [(script, line) for line in lines if re.match(r"(run )?densevidcap ", line)]
 OTHERS = ("fiftyone",)
 """Programs that readers have of their own."""
 PYTHON = [
@@ -143,7 +151,7 @@ def parse(line: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("page", "line"), COMMANDS)
+@pytest.mark.parametrize(("page", "line"), OURS)
 def test_every_command_is_understood(page: str, line: str) -> None:
     fault = parse(line)
     assert fault is None, f"{page}: {line}: {fault}"
@@ -168,72 +176,187 @@ def test_everything_that_is_imported_is_there(block: Block) -> None:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("docs") / "world"
-    folder.mkdir()
-    write_world(folder)
+    """In `reader` all that commands name; in `settings` and `package` what makes them small."""
+    folder = tmp_path_factory.mktemp("docs")
+    write_world(folder / "reader")
+    write_small_settings(folder / "settings")
+    write_small_package(folder / "package", folder / "settings", folder / "reader" / "my-model")
     return folder
 
 
 @pytest.fixture
-def here(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A reader's folder, where the small model stands for the bundled one."""
-    for module in (model_folder, captioner):
-        monkeypatch.setattr(module, "BUNDLED", world / "my-model")
+def here(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A reader's folder, where a small model and small settings stand for the package's.
+
+    It is removed at the end: all of them together would be gigabytes.
+    """
+    use_small_settings(world / "settings", world / "reader" / "my-model", monkeypatch)
+    monkeypatch.setenv("DENSEVIDCAP_WEIGHTS", str(tmp_path / "weights"))
     folder = tmp_path / "reader"
-    shutil.copytree(world, folder)
+    shutil.copytree(world / "reader", folder, symlinks=True)
     monkeypatch.chdir(folder)
-    return folder
+    yield folder
+    shutil.rmtree(tmp_path)
+
+
+def start(world: Path, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+    """A program of its own, with this Python's others, the small package, and no screen."""
+    hidden = ("PYTEST", "DISPLAY", "WAYLAND", "BROWSER", "DENSEVIDCAP_TOKEN")
+    env = {name: each for name, each in os.environ.items() if not name.startswith(hidden)}
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
+    env |= {"PYTHONPATH": str(world / "package"), "OMP_NUM_THREADS": "1"}
+    env["XDG_CONFIG_HOME"] = str(Path("home").absolute())
+    # torchrun: at any port that is free, as several tests may be at work.
+    env["PET_STANDALONE"] = "1"
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, **options)
+
+
+def run(line: str, world: Path) -> None:
+    """A command, which has to end well and to write what it says that it does."""
+    if line.startswith("torchrun "):
+        with start(world, shlex.split(line), stderr=subprocess.STDOUT) as process:
+            output, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, f"{line}\n{output}"
+    elif line.startswith("python "):
+        run_script(shlex.split(line, comments=True)[1:])
+    else:
+        run_verb(line)
+    words = shlex.split(line, comments=True)
+    for option, place in pairwise(words):
+        if option in ("--out", "--predictions", "--report", "--library"):
+            assert Path(place).exists(), line
+
+
+@contextmanager
+def suppress_end() -> Iterator[None]:
+    """A script may end by itself, if it ends well."""
+    try:
+        yield
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
+def run_script(args: Sequence[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [*args])
+        with suppress_end():
+            runpy.run_path(str(ROOT / args[0]), run_name="__main__")
+
+
+def run_verb(line: str) -> None:
+    piped = "\0".join(map(str, Path().rglob("*.mkv"))) if "print0" in line else None
+    # As a shell does; patterns in quotes are for the program.
+    bare = set(re.findall(r"(?<!['\"])\S*\*\S*(?!['\"])", line))
+    args = [
+        part
+        for word in split(line)
+        for part in (sorted(map(str, Path().glob(word))) if word in bare else [word])
+    ]
+    done = CliRunner().invoke(root, args, input=piped)
+    assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
+
+
+@contextmanager
+def serve(line: str, world: Path) -> Iterator[httpx.Client]:
+    """A visitor of the studio that the line opens, until Ctrl-C ends it.
+
+    It is at any port that is free in place of 8765, where another program may be.
+    """
+    program = "from densevidcap.cli import root; root(default_map={'serve': {'port': 0}})"
+    command = [sys.executable, "-c", program, *split(line)]
+    with start(world, command, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            url = process.stdout.readline().strip()
+            with httpx.Client(base_url=url.partition("?")[0], timeout=PATIENCE) as client:
+                # A token is part of the address, and a cookie from then on.
+                assert "densevidcap" in client.get(url, follow_redirects=True).text
+                yield client
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=PATIENCE)
+    assert told.split() == ["Aborted!"]
 
 
 def why_not(line: str) -> str | None:
-    reasons = [reason for part, reason in NOT_RUN.items() if re.search(rf"(?<!\w){part}", line)]
-    return next(iter(reasons), "a pattern to fill in" if NAMED.search(line) else None)
+    return next((reason for part, reason in NOT_RUN.items() if part in line), None)
 
 
-RUNNABLE = [
-    block
-    for block in BLOCKS
-    if block.page in RUN and any(why_not(line.partition("#")[0]) is None for line in block.commands)
-]
+def clear(lines: Sequence[str]) -> None:
+    """What a block's commands write is not there before, unless they are told to overwrite it."""
+    for words in (shlex.split(line, comments=True) for line in lines):
+        if "--out" in words and "--overwrite" not in words:
+            place = Path(words[words.index("--out") + 1])
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
+
+
+def write_configs(page: str) -> None:
+    """The files that a page shows, which have their names in their first lines."""
+    for block in BLOCKS:
+        named = re.match(r"# ([\w-]+\.toml)\b", block.text)
+        if block.page == page and block.language == "toml" and named:
+            Path(named[1]).write_text(block.text, "utf-8")
+
+
+SERVING = [line for _, line in COMMANDS if line.startswith("densevidcap serve ")]
+
+
+def list_run(block: Block) -> list[str]:
+    return [line for line in block.commands if line not in SERVING and why_not(line) is None]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("block", RUNNABLE, ids=name)
+@pytest.mark.parametrize("block", [block for block in BLOCKS if list_run(block)], ids=name)
 @pytest.mark.usefixtures("here")
-def test_the_commands_of_a_block_run(block: Block) -> None:
-    for line in block.commands:
-        if why_not(line.partition("#")[0]) is None:
-            piped = "\0".join(map(str, Path().rglob("*.mkv"))) if "print0" in line else None
-            # As a shell does; patterns in quotes are for the program.
-            bare = set(re.findall(r"(?<!['\"])\S*\*\S*(?!['\"])", line))
-            args = [
-                part
-                for word in split(line)
-                for part in (sorted(map(str, Path().glob(word))) if word in bare else [word])
-            ]
-            done = CliRunner().invoke(root, args, input=piped)
-            fault = f"{done.output}\n{done.exception!r}"
-            assert done.exit_code == 0, f"{block.page}: {line}\n{fault}"
+def test_the_commands_of_a_block_run(block: Block, world: Path) -> None:
+    lines = list_run(block)
+    clear(lines)
+    write_configs(block.page)
+    for line in lines:
+        run(line, world)
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("line", dict.fromkeys(line.partition("#")[0].strip() for line in SERVING))
 @pytest.mark.usefixtures("here")
-def test_the_next_steps_of_the_demo_work_when_pasted() -> None:
-    """But for pip, and for what NOT_RUN has a reason for; the small model knows no coffee."""
+def test_the_studio_answers_until_it_is_stopped(line: str, world: Path) -> None:
+    with serve(line, world) as client:
+        if "holiday.library" in line:
+            found = client.get("/api/find", params={"question": "a goal"}).json()["answers"]
+            assert found[0]["name"] == "match.mp4"
+        else:
+            assert client.get("/api/clips").raise_for_status().json() == []
+
+
+@pytest.mark.thorough
+def test_the_next_steps_of_the_demo_work_when_pasted(here: Path, world: Path) -> None:
+    """But for pip, whose extras are here; the small model knows no coffee."""
+    shutil.rmtree(here / "my-model")  # After the demo there is none, but a library of samples:
+    run("densevidcap caption samples --library demo-output/library", world)
     lines = (ROOT / "scripts" / "next-steps.sh").read_text("utf-8").splitlines()
-    steps = [line for line in lines if line and not line.startswith(("#", "source ", "pip "))]
     ran = []
-    for line in steps:
+    for line in lines:
+        if not line or line.startswith(("#", "source ", "pip ")):
+            continue
         program, *args = shlex.split(line)
         if program == "python":
             exec(compile(args[args.index("-c") + 1], "next-steps.sh", "exec"), {})
-        elif why_not(line) is None:
-            assert program == "densevidcap"
+        elif args[0] == "serve":
+            with serve(line, world) as client:
+                cards = client.get("/api/library").raise_for_status().json()["clips"]
+            # Their pictures are the same, so that they are kept as one.
+            assert [card["name"] for card in cards] == ["carphone.mp4"]
+        elif args[0] == "find":
             done = CliRunner().invoke(root, args)
-            found = done.exit_code == 0 or (args[0] == "find" and "nothing fits" in done.output)
-            assert found, f"{line}\n{done.output}\n{done.exception!r}"
-            ran.append(args[0])
-    assert ran == ["caption", "caption", "find", "caption"]
+            assert done.exit_code == 0 or "nothing fits" in done.output
+        else:
+            run(line, world)
+        ran.append(args[0])
+    assert ran == ["caption", "caption", "find", "serve", "-c", "train", "caption"]
 
 
 @pytest.mark.thorough
@@ -247,7 +370,8 @@ def test_the_python_of_a_task_runs(block: Block) -> None:
 
 
 def test_what_is_not_run_is_still_in_the_docs() -> None:
-    """A reason that no command needs any more is taken out."""
-    lines = [line.partition("#")[0] for page, line in COMMANDS if page in RUN]
-    unused = [part for part in NOT_RUN if not any(part in line for line in lines)]
+    """A reason that no command needs any more is taken out, and tests that it names are there."""
+    for reason in NOT_RUN.values():
+        assert all((ROOT / path).is_file() for path in re.findall(r"tests/\S+\.py", reason))
+    unused = [part for part in NOT_RUN if not any(part in line for _, line in COMMANDS)]
     assert not unused

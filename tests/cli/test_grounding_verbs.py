@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests import made_boxes
 from tests.data.made_clips import write_folder
-from tests.export.made_captions import make_caption, make_captions
+from tests.export.made_captions import make_captions
+from tests.made_boxes import follow, list_boxes
 from tests.models.small_world import make_model
 from tests.pipeline.small_model import write_model
 
@@ -19,45 +19,14 @@ from densevidcap.cli import root
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.errors import CorpusError, ModelError, OutputError
-from densevidcap.examples import FRAME_RATE, World, WorldClip, write_world
+from densevidcap.examples import World, write_world
 from densevidcap.examples.words import KIND_WORDS
 from densevidcap.export.json_file import render_json
 from densevidcap.repro.results import Result as Found
-from densevidcap.types import Caption, Grid, RegionSequence, SourceFrame
 
 WORLD = World(size=96, frames=4)
 HELD_OUT = (8, 18)
 """Numbers of clips of split val."""
-GRID = Grid(map_rows=8, map_columns=8, window=2, stride=1)
-
-
-def list_boxes(clips: Sequence[WorldClip]) -> dict[str, Any]:
-    """The truth as a detector would write it."""
-    frames = range(WORLD.frames)
-    return {
-        "frame_rate": FRAME_RATE,
-        "words": {kind: list(words) for kind, words in KIND_WORDS.items()},
-        "boxes": {
-            clip.id: {
-                str(frame): [
-                    [thing.kind, 0.9, *astuple(thing.boxes[frame])] for thing in clip.things
-                ]
-                for frame in frames
-            }
-            for clip in clips
-        },
-    }
-
-
-def follow(clip: WorldClip, thing: int) -> Caption:
-    """A sentence about that thing, on the regions that are nearest to it."""
-    found = clip.things[thing]
-    times = [float(time) for time in clip.frames.times]
-    regions = [max(range(len(GRID)), key=lambda r: GRID.box(r).iou(box)) for box in found.boxes]
-    caption = make_caption(f"a {found.colour} {found.kind}", 0, 4, times, [0] * len(times))
-    frames = tuple(map(SourceFrame, range(len(times))))
-    sequence = RegionSequence(GRID, (*regions,), (*times,), frames)
-    return Caption(caption.text, 0.8, -7.25, 0, 4, sequence)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("grounding")
     clips = [WORLD.clip(number) for number in HELD_OUT]
     write_world(folder / "world", HELD_OUT, WORLD)
-    (folder / "boxes.json").write_text(json.dumps(list_boxes(clips)))
+    (folder / "boxes.json").write_text(json.dumps(list_boxes({clip.id: clip for clip in clips})))
     (folder / "said").mkdir()
     for clip in clips:
         said = [follow(clip, thing) for thing in range(len(clip.things))]
@@ -255,9 +224,7 @@ def test_words_are_pointed_at_in_frames_with_boxes(folder: Path, tmp_path: Path)
 
 def make_case(number: int, thing: int, frame: int) -> dict[str, Any]:
     clip = WORLD.clip(number)
-    found = clip.things[thing]
-    words, edges = KIND_WORDS[found.kind], astuple(found.boxes[frame])
-    return {"clip": clip.id, "frame": frame, "class": found.kind, "words": words, "boxes": [edges]}
+    return made_boxes.make_case(clip.id, clip, thing, frame)
 
 
 def write_cases(path: Path, *cases: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.corruption import EXPECTED, MOST_MEMORY, read_all, write_damaged, write_intact
 from benchmarks.seeds import write_seeds
@@ -31,6 +32,14 @@ def test_damaged_files_of_rarer_codecs(tmp_path: Path) -> None:
     assert sum(outcomes.values()) == 40
     assert set(outcomes) == EXPECTED
     assert memory < MOST_MEMORY
+
+
+def test_what_the_caller_holds_is_not_counted(tmp_path: Path) -> None:
+    held = np.ones(MOST_MEMORY, np.uint8)
+    outcomes, memory = read_all(islice(write_damaged(tmp_path, write_intact(tmp_path)), 1))
+    assert sum(outcomes.values()) == 1
+    assert set(outcomes) <= EXPECTED
+    assert memory < held.nbytes
 
 
 def test_stream_without_frames(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
@@ -29,9 +30,12 @@ SENTENCES = (
 SIZE = (320, 240)
 
 
-def write_model(folder: Path) -> Path:
-    """With ImageNet's eyes and random words and sentences: the same ones every time."""
-    words = sorted({word for sentence in SENTENCES for word in sentence.split()})
+def write_model(folder: Path, more: Iterable[str] = ()) -> Path:
+    """With ImageNet's eyes and random words and sentences: the same ones every time.
+
+    It looks for the words of its sentences, and for more.
+    """
+    words = sorted({word for sentence in SENTENCES for word in sentence.split()} | {*more})
     lexicon = Lexicon(LexiconEntry(word, 99, 9, "NOUN") for word in words)
     make_model(lexicon).save(folder / "words", {"licence": "Apache-2.0"})
     torch.manual_seed(0)
