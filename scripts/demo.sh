@@ -15,7 +15,7 @@ echo "About half of what it says of a new clip is right, a quarter partly, a qua
 echo "Everything is installed now, the model too; this takes another few minutes."
 
 say "One clip: the best sentence first, then others that add something new, each with the words it rests on"
-echo "The percentage is the chance that the whole sentence is right: from 60% it is called sure, from 30% likely, below that a guess."
+echo "The percentage is the chance that the whole sentence is right: from 75% it is called sure, from 50% likely, below that a guess."
 echo "Those of words are of the sentence's own box alone; a sentence rests on the whole clip too, and can be surer than its words."
 echo "The signs at the end show where in the picture it happens as time passes; a dot is the middle. A question mark: not seen there."
 run densevidcap caption samples/carphone.mp4

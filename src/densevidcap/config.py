@@ -61,7 +61,7 @@ def _share(config: Any, *names: str, below_one: bool = False) -> None:
 class FramesConfig:
     """Which frames of a clip are looked at."""
 
-    most: int = 30
+    most: int = 24
     """Frames of a segment: a shot, or all of a short clip."""
     every: float = 0.0
     """Seconds from one frame to the next, where that makes fewer than `most`; 0 takes as many as

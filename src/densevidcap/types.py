@@ -381,7 +381,7 @@ class Evidence:
 
 
 Verdict = Literal["sure", "likely", "guess"]
-VERDICTS: dict[Verdict, float] = {"sure": 0.6, "likely": 0.3, "guess": 0.0}
+VERDICTS: dict[Verdict, float] = {"sure": 0.75, "likely": 0.5, "guess": 0.0}
 """From which confidence on a sentence is called so."""
 
 

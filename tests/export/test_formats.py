@@ -91,7 +91,7 @@ def test_what_hides_in_a_text_is_shown(hidden: str) -> None:
 
 @pytest.mark.parametrize(
     ("confidence", "told"),
-    [(0.6, "60% sure"), (0.596, "60% sure"), (0.594, "59% likely"), (0.296, "30% likely")],
+    [(0.75, "75% sure"), (0.746, "75% sure"), (0.744, "74% likely"), (0.496, "50% likely")],
 )
 def test_the_word_for_a_confidence_agrees_with_its_figure(confidence: float, told: str) -> None:
     caption = make_caption("A dog runs.", confidence=confidence)

@@ -133,7 +133,7 @@ def test_all_frames_that_are_asked_for_are_looked_at(model: DenseCaptioner, tmp_
     seen = {frame.tobytes() for frame in segment.probabilities}
     assert len(seen) == 3
     (usual,) = model.analyse(open_clip(write_video(tmp_path / "long.mp4", 100))).segments
-    assert len(usual.times) == model.config.frames.most == FramesConfig().most == 30
+    assert len(usual.times) == model.config.frames.most == FramesConfig().most == 24
 
 
 def test_a_single_picture_has_captions(model: DenseCaptioner, tmp_path: Path) -> None:
