@@ -14,11 +14,30 @@ from densevidcap.data.clip import Size
 from densevidcap.types import Box, TimeArray
 from densevidcap.viz.colours import RGB, RIM
 
+Letters = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
 
 @lru_cache(maxsize=32)
-def letter(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def letter(size: float) -> Letters:
     """The letters that come with Pillow, so that every machine draws the same."""
     return ImageFont.load_default(size=size)
+
+
+def wrap(text: str, font: Letters, room: float) -> list[str]:
+    """Lines of at most `room` pixels; only a word that is longer than that is broken."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".lstrip()
+        if font.getlength(longer) <= room:
+            lines[-1] = longer
+            continue
+        if lines[-1]:
+            lines.append("")
+        for character in word:
+            if font.getlength(lines[-1] + character) > room:
+                lines.append("")
+            lines[-1] += character
+    return lines
 
 
 Corners = tuple[float, float, float, float]
