@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import astuple
 from functools import lru_cache
 
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
 from densevidcap.data.clip import Size
+from densevidcap.data.text import tokenise
 from densevidcap.types import Box, TimeArray
-from densevidcap.viz.colours import RGB, RIM
+from densevidcap.viz.colours import INK, RGB, RIM
 
 Letters = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
@@ -38,6 +39,25 @@ def wrap(text: str, font: Letters, room: float) -> list[str]:
                 lines.append("")
             lines[-1] += character
     return lines
+
+
+def write_lines(
+    page: Image.Image,
+    corner: tuple[int, int],
+    lines: Sequence[str],
+    step: int,
+    font: Letters,
+    ink: RGB,
+    bright: Collection[str] = (),
+) -> None:
+    """One below the other, `step` pixels apart, in that ink but for words that are to be bright."""
+    draw, (left, top) = ImageDraw.Draw(page), corner
+    for row, line in enumerate(lines):
+        middle, begun = top + row * step + step / 2, ""
+        for word in line.split(" "):
+            drawn = INK if any(each in bright for each in tokenise(word)) else ink
+            draw.text((left + font.getlength(begun), middle), word, drawn, font, anchor="lm")
+            begun += f"{word} "
 
 
 Corners = tuple[float, float, float, float]
