@@ -51,6 +51,7 @@ NOT_RUN = {
     "densevidcap serve": "answers until it is stopped: tests/studio runs it",
     "densevidcap train": "takes minutes: tests/train/test_own_data_guide.py follows the guide",
     "densevidcap fit": "trains: tests/cli/test_fit_verb.py runs it",
+    "densevidcap figures": "needs the corpus: tests/repro/test_figures_verb.py runs it",
     "densevidcap experiment": "hours, on a corpus: tests/repro runs it on a small one",
     "densevidcap lexicon": "tags a corpus: tests/cli/test_lexicon_verb.py runs it",
     "--on ray": "starts a cluster: tests/library/test_on_ray.py runs it",

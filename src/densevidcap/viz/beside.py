@@ -113,7 +113,7 @@ def draw_beside(
         _draw_sequence(number, each, shown, frames, shape, width)
         for number, each in enumerate(told)
     ]
-    titles = wrap(one_line(title), letter(TITLE), width)
+    titles = wrap(one_line(title), letter(TITLE), left + COLUMN - MARGIN)
     headings = [
         (MARGIN, wrap(HEADING, letter(SMALL), width)),
         (left, wrap(heading, letter(SMALL), COLUMN)),
