@@ -89,9 +89,11 @@ def test_sentences_are_ordered_by_sequence_and_else_as_they_were(
 
 
 def overlap(one: Place, other: Place) -> bool:
-    """Each has its square and lines, as wide as a column."""
+    """Each has lines, as wide as a column, and a square that is a little higher than the first."""
+    higher = (SQUARE - LINE) // 2
     apart = abs(one.left - other.left) >= COLUMN
-    return not apart and one.top < other.bottom and other.top < one.bottom
+    above, below = sorted((one, other), key=lambda each: each.top)
+    return not apart and max(above.bottom, above.top + LINE + higher) > below.top - higher
 
 
 @given(GIVEN, st.integers(40, 900))
@@ -105,8 +107,10 @@ def test_all_sentences_have_a_place_of_their_own(
         assert place.left >= 700
         assert max(map(letter(LETTERS).getlength, place.lines)) <= COLUMN - INDENT
         assert place.top == 50 or 50 < place.top < place.bottom <= 50 + height
-    # A column is begun only where the one before has no room.
+    assert all((place.left, place.top) == (700, 50) for place in places[:1])
+    # A column is begun only where the one before has no room, and none is skipped.
     for place, after in pairwise(places):
+        assert after.left in (place.left, place.left + COLUMN + MARGIN)
         if after.left > place.left:
             assert place.bottom + GAP + len(after.lines) * LINE > 50 + height
 

@@ -27,6 +27,7 @@ from densevidcap.pipeline.captions import word_sentences
 from densevidcap.pipeline.wording import list_told
 from densevidcap.regions import associate, match, pool_words
 from densevidcap.regions.association import LEFT_OUT
+from densevidcap.regions.objectives import IndexArray
 from densevidcap.regions.weights import WINNER
 from densevidcap.types import FrameGrid, Frames
 from densevidcap.viz.beside import GivenSentence, ToldSequence, draw_beside
@@ -162,16 +163,14 @@ def _give_sentences(
     said = [np.array(lexicon.find(caption), np.intp) for caption in captions]
     matches = match(said, pooled, threshold)
     winners = associate(matches, WINNER).tolist()
+
+    def list_counted(words: IndexArray, winner: int) -> frozenset[str]:
+        # Of a sentence without a winner none is shown by any sequence, the last one included.
+        shown = words[pooled[winner, words] >= threshold]
+        return frozenset(lexicon.words[word] for word in shown)
+
     given = (
-        GivenSentence(
-            text,
-            winner,
-            frozenset(
-                lexicon.words[word]
-                for word in words
-                if winner != LEFT_OUT and pooled[winner, word] >= threshold
-            ),
-        )
+        GivenSentence(text, winner, list_counted(words, winner))
         for text, words, winner in zip(captions, said, winners, strict=True)
     )
     return tuple(given), int(matches.sums.max(axis=1).argmax())
