@@ -113,7 +113,7 @@ def test_words_with_a_map_are_bright_in_the_sentence() -> None:
 def test_a_sentence_of_which_nothing_can_be_looked_for_is_still_told() -> None:
     with_map = MappedSentence("a person", "a dog", (make_map("dog"),))
     one, two = draw(with_map), draw(with_map, MappedSentence("the model", "hello", ()))
-    assert two.height > one.height
+    assert two.height == one.height + 2 * LINE + GAP // 2 + LINE + GAP
     rest = np.asarray(two)[one.height - MARGIN :]
     assert (rest == FAINT).all(axis=2).any()
     assert len(find_cells(draw(MappedSentence("a person", "hello", ())))) == 0
@@ -124,6 +124,7 @@ def test_long_words_and_narrow_clips_leave_room_for_each_other() -> None:
     maps = tuple(make_map(word, region=0) for word in (long, "dog"))
     page = draw(MappedSentence("a person", "dog", maps), shape=(20, 90))
     width = max(CELL * 20 // 90, NARROWEST)
+    assert page.width == 2 * MARGIN + 3 * (width + GAP) - GAP
     rows = (len(wrap(long, letter(LETTERS), width)) + 1) * LINE + CELL
     maps_and_words = np.asarray(page)[-rows - 2 * GAP - MARGIN :]
     assert (maps_and_words[:, MARGIN + width : MARGIN + width + GAP] == PAPER).all()
