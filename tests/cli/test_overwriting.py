@@ -21,6 +21,10 @@ COMMANDS = {
     "frames": ("frames talk.mp4 --sheet sheet.png", "sheet.png"),
     "words": ("words talk.mp4 --model model/words --word dog", "talk-dog.mp4"),
     "regions": ("regions talk.mp4 --model model/words --out drawn", "drawn/talk-regions.png"),
+    "figures": (
+        "figures talk --data mine.jsonl --model model --out drawn",
+        "drawn/talk-responses.png",
+    ),
     "prepare": ("prepare table mine.csv --out made.jsonl", "made.jsonl"),
     "lexicon": ("lexicon --captions mine.jsonl --min-count 1 --out words.json", "words.json"),
     "streams": ("streams show talk.mp4 --out heard", "heard/talk.png"),

@@ -29,6 +29,7 @@ VERBS = {
     "fit": "Train one stage of the model from a manifest.",
     "words": "The words a clip shows, each with its place and time.",
     "regions": "Region-sequences of a clip: what moves through it, with words.",
+    "figures": "Draw clips with what people say of them, as the paper does.",
     "streams": "Motion and sound: install what reads them, and look at a clip's.",
     "models": "The models that come with the package, or your own.",
     "serve": "Open the studio: a page to drop clips on and see the answer.",

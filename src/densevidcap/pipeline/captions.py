@@ -157,7 +157,7 @@ class Narration:
                 span = self._silent.pop()[0], span[1]
             self._silent.append(span)
             return []
-        texts = _word(segment, config)
+        texts = word_sentences(segment, config)
         chosen = self._choose(segment, [list_told(text, config.wording) for text in texts])
         captions = [
             _describe(segment, *choice, texts[choice.candidate], config) for choice in chosen
@@ -249,7 +249,7 @@ def _describe(segment: Segment, index: int, tie: int, text: str, config: ModelCo
     )
 
 
-def _word(segment: Segment, config: ModelConfig) -> list[str]:
+def word_sentences(segment: Segment, config: ModelConfig) -> list[str]:
     """All sentences, as a person reads them."""
     known = frozenset(segment.words)
 

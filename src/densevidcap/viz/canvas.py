@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import astuple
 from functools import lru_cache
 
@@ -11,14 +11,53 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
 from densevidcap.data.clip import Size
+from densevidcap.data.text import tokenise
 from densevidcap.types import Box, TimeArray
-from densevidcap.viz.colours import RGB, RIM
+from densevidcap.viz.colours import INK, RGB, RIM
+
+Letters = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 @lru_cache(maxsize=32)
-def letter(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def letter(size: float) -> Letters:
     """The letters that come with Pillow, so that every machine draws the same."""
     return ImageFont.load_default(size=size)
+
+
+def wrap(text: str, font: Letters, room: float) -> list[str]:
+    """Lines of at most `room` pixels; only a word that is longer than that is broken."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".lstrip()
+        if font.getlength(longer) <= room:
+            lines[-1] = longer
+            continue
+        if lines[-1]:
+            lines.append("")
+        for character in word:
+            if font.getlength(lines[-1] + character) > room:
+                lines.append("")
+            lines[-1] += character
+    return lines
+
+
+def write_lines(
+    page: Image.Image,
+    corner: tuple[int, int],
+    lines: Sequence[str],
+    step: int,
+    font: Letters,
+    ink: RGB,
+    bright: Collection[str] = (),
+) -> None:
+    """One below the other, `step` pixels apart, in that ink but for words that are to be bright."""
+    draw, (left, top) = ImageDraw.Draw(page), corner
+    for row, line in enumerate(lines):
+        middle, begun = top + row * step + step / 2, ""
+        for word in line.split(" "):
+            drawn = INK if any(each in bright for each in tokenise(word)) else ink
+            draw.text((left + font.getlength(begun), middle), word, drawn, font, anchor="lm")
+            begun += f"{word} "
 
 
 Corners = tuple[float, float, float, float]

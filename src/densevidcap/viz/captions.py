@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from densevidcap.data.text import one_line
 from densevidcap.types import Box, Caption
-from densevidcap.viz.canvas import corners, letter, line_width, outline
+from densevidcap.viz.canvas import corners, letter, line_width, outline, wrap
 from densevidcap.viz.colours import INK, PAPER, RGB, colour_of
 
 
@@ -85,7 +85,7 @@ class Panel:
         self._lanes = assign_lanes(captions)
         self._colours = assign_colours(captions)
         room = width - 2 * self.line
-        self._texts = [self._wrap(one_line(caption.text), room) for caption in captions]
+        self._texts = [wrap(one_line(caption.text), self._font, room) for caption in captions]
         rows = [0] * (max(self._lanes, default=-1) + 1)
         for text, lane in zip(self._texts, self._lanes, strict=True):
             rows[lane] = max(rows[lane], len(text))
@@ -111,19 +111,3 @@ class Panel:
                 middle = top + row * self.line + self.line / 2
                 draw.text((self.line * 1.5, middle), text, INK, self._font, anchor="lm")
         return page
-
-    def _wrap(self, text: str, room: float) -> list[str]:
-        """Lines of at most `room` pixels; only a word that is longer than that is broken."""
-        lines = [""]
-        for word in text.split(" "):
-            longer = f"{lines[-1]} {word}".lstrip()
-            if self._font.getlength(longer) <= room:
-                lines[-1] = longer
-                continue
-            if lines[-1]:
-                lines.append("")
-            for character in word:
-                if self._font.getlength(lines[-1] + character) > room:
-                    lines.append("")
-                lines[-1] += character
-        return lines

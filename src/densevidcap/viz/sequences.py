@@ -155,13 +155,13 @@ def draw_sheet(worded: Sequence[WordedSequence], frames: Frames, shape: Size) ->
     return sheet
 
 
-def spotlight(picture: Image.Image, box: Box) -> Image.Image:
+def spotlight(picture: Image.Image, box: Box, dimmed: float = DIMMED) -> Image.Image:
     """The picture in a dim light, but for the box."""
     left, top, right, bottom = (round(edge) for edge in corners(box, picture.size))
     inside = left, top, right + 1, bottom + 1
-    dimmed = Image.blend(picture, Image.new("RGB", picture.size, PAPER), DIMMED)
-    dimmed.paste(picture.crop(inside), inside[:2])
-    return dimmed
+    lit = Image.blend(picture, Image.new("RGB", picture.size, PAPER), dimmed)
+    lit.paste(picture.crop(inside), inside[:2])
+    return lit
 
 
 def _draw_words(sheet: Image.Image, number: int, worded: WordedSequence, top: int) -> None:
