@@ -96,7 +96,10 @@ def count_verdicts(claims: Sequence[Claim], results: Iterable[Result]) -> str:
         verdict = _tell(claim, found.get(claim.experiment))[1]
         named = [each for each in get_args(Verdict) if f"**{each}**" in verdict]
         counts[named[0] if len(named) == 1 else "differ by metric"] += 1
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    told = ", ".join(
+        f"{count} {'agree' if verdict == 'agrees' else verdict}"
+        for verdict, count in counts.most_common()
+    )
     return f"Of {len(claims)} claims: {told}."
 
 

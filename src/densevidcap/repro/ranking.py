@@ -67,9 +67,9 @@ def compare_rankings(
         if points:
             x, y = zip(*points, strict=True)
             curves.append(Curve(kind, x, y))
-    picture = Picture(
-        f"{experiment.name}-curve", "Ranking ten sentences", "clips", f"{WAY}: CIDEr", tuple(curves)
-    )
+    title = f"Ranking ten sentences: {COLUMNS[-1]} of the first {TOP}"
+    axes = ("clips learned from", "% from random to the oracle")
+    picture = Picture(f"{experiment.name}-curve", title, *axes, tuple(curves))
     return Outcome(tables, (), (picture,))
 
 
