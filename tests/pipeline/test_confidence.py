@@ -156,8 +156,8 @@ def make_known(count: int, seed: int = 0) -> list[Known]:
     clips = []
     for _ in range(count):
         raw = random.random((2, 30)).astype(np.float32)
-        mean, spread = gauge(random.normal(size=(3, 16, 5)).astype(np.float32))
-        clips.append(Known(raw[0], raw[1], raw[0] > 0.5, mean, spread))
+        means, spreads = gauge(random.normal(size=(3, 16, 5)).astype(np.float32))
+        clips.append(Known(raw[0], raw[1], raw[0] > 0.5, means, spreads))
     return clips
 
 
@@ -169,6 +169,9 @@ def test_what_is_like_nothing_and_alike_all_over_is_unknown() -> None:
     assert trust.is_blind(np.full((3, 16, 5), 4.0, np.float32))
     assert trust.is_blind(usual + 9)
     assert not trust.is_blind(9 * usual), "far apart, but not alike"
+    turns = usual + np.array([9, -9, 9], np.float32)[:, None, None]
+    assert trust.is_blind(turns), "each frame is far, though their mean is not"
+    assert not trust.is_blind(np.concatenate([turns, usual[:1]])), "one frame shows something"
     few = Trust.learn_words(make_known(10))
     assert not few.is_blind(usual + 9), "ten clips do not tell what is far"
 

@@ -49,10 +49,10 @@ class Known(NamedTuple):
     """(W,): the highest probability in any region."""
     named: npt.NDArray[np.bool_]
     """(W,)"""
-    mean: FloatArray
-    """(D,): of the features of all regions."""
-    spread: float
-    """How far from it they are, as the root of the mean square."""
+    means: FloatArray
+    """(T, D): of the features of each frame's regions."""
+    spreads: FloatArray
+    """(T,): how far from it they are, as the root of the mean square."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,13 @@ class Trust:
     and alike all over. Of these nothing can be said."""
 
     def is_blind(self, features: FloatArray) -> bool:
-        """Whether a clip with these features (T, R, D) shows nothing that is known."""
+        """Whether no frame of a clip with these features (T, R, D) shows anything that is known.
+
+        Frame by frame: black and white in turn are as far from each other as from all clips.
+        """
         if not self.centre or not np.isfinite(self.reach):
             return False
-        mean, spread = gauge(features)
-        return bool(np.linalg.norm(mean - self.centre) > self.reach * spread)
+        return bool(find_nearest(*gauge(features), self.centre) > self.reach)
 
     def __post_init__(self) -> None:
         unknown = self.weights.keys() - set(TRAITS)
@@ -161,17 +163,15 @@ class Trust:
             Curve.fit(np.concatenate(values), hits)
             for values in ([each.clip for each in clips], [each.peak for each in clips])
         )
-        means = np.stack([each.mean for each in clips]).astype(np.float64)
-        centre = means.mean(axis=0)
         if len(clips) < ENOUGH:
             return cls(clip=clip, region=region)
-        spreads = np.array([each.spread for each in clips])
-        far = np.quantile(np.linalg.norm(means - centre, axis=1) / spreads, FAR)
+        centre = np.stack([each.means.mean(axis=0) for each in clips]).mean(axis=0)
+        nearest = [find_nearest(each.means, each.spreads, centre) for each in clips]
         return cls(
             clip=clip,
             region=region,
             centre=tuple(centre.round(4).tolist()),
-            reach=float(MARGIN * far),
+            reach=float(np.quantile(nearest, FAR)),
         )
 
     def learn(self, clips: Sequence[Judged]) -> Trust:
@@ -239,9 +239,8 @@ class Trust:
 SIDES = ("raw", "true")
 ENOUGH = 50
 """Clips from which on it is known what is far."""
-FAR = 0.995
-MARGIN = 1.1
-"""Nothing is said from this share of clips on, and a tenth further."""
+FAR = 0.99
+"""Nothing is said of clips that are farther from all clips than this share of them."""
 USUAL = 0.995
 """Beyond what this share of sentences has, a trait tells no more: nothing is known of it."""
 RIGHT = 0.999
@@ -250,12 +249,21 @@ PRIOR = 0.1
 """How strongly weights are held at 0, as if by so many clips that tell nothing."""
 
 
-def gauge(features: FloatArray) -> tuple[FloatArray, float]:
-    """(D,) the mean of features (T, R, D), and how far from it they are."""
+def gauge(features: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(T, D) the means of frames with features (T, R, D), and (T,) how far from them they are."""
     wide = np.asarray(features, np.float64)
-    mean = wide.mean(axis=(0, 1))
-    spread = np.sqrt(((wide - mean) ** 2).sum(axis=-1).mean())
-    return mean.astype(np.float32), max(float(spread), np.finfo(np.float32).tiny)
+    means = wide.mean(axis=1)
+    spreads = np.sqrt(((wide - means[:, None]) ** 2).sum(axis=-1).mean(axis=-1))
+    least = np.finfo(np.float32).tiny
+    return means.astype(np.float32), np.maximum(spreads, least).astype(np.float32)
+
+
+def find_nearest(
+    means: FloatArray, spreads: FloatArray, centre: Sequence[float] | FloatArray
+) -> float:
+    """How far the frame of a clip that is the nearest to all clips is, in its own spreads."""
+    distances = np.linalg.norm(means.astype(np.float64) - np.asarray(centre), axis=-1)
+    return float((distances / spreads).min())
 
 
 def judge(sentences: Sequence[str], captions: Sequence[str]) -> FloatArray:

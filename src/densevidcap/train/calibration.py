@@ -106,14 +106,14 @@ def calibrate_words(
             advance()
         values = score_clip(seen), seen.probabilities.max(axis=(0, 1))
         named = lexicon.label(record.captions)
-        mean, spread = gauge(seen.features)
+        means, spreads = gauge(seen.features)
         known.append(
             Known(
                 clip=values[0][is_content],
                 peak=values[1][is_content],
                 named=named[is_content],
-                mean=mean,
-                spread=spread,
+                means=means,
+                spreads=spreads,
             )
         )
     return Trust.learn_words(known) if known else Trust()
