@@ -310,6 +310,15 @@ class DenseCaptioner:
                 seen = self.words.read(frames, config.engine, config.frames.still)
                 yield Scene.of_shot(span, seen)
 
+    def read_words(self, clip: Clip) -> FrameGrid:
+        """What the Lexical-FCN sees in the frames of a whole clip."""
+        frames = sample_segment(
+            clip, (0.0, end_of(clip.times())), self.config.frames, self.words.encoder.form
+        )
+        if frames is None:
+            raise ClipError(f"{clip.name}: no frame can be decoded; is the file complete?")
+        return self.words.read(frames, self.config.engine, self.config.frames.still)
+
     def describe(
         self,
         seen: FrameGrid,
