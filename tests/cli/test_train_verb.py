@@ -118,6 +118,27 @@ def test_how_sure_to_be_is_learned_again_from_the_stages_alone(
     assert (model / "ranking.json").read_bytes() == ranking
 
 
+@pytest.mark.usefixtures("no_scores")
+def test_figures_are_of_what_the_stages_saw_and_no_clip_is_looked_at_again(
+    trained: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(trained, tmp_path / "own"))
+    model = folder / "model"
+    for name in (CARD, "ranking.json"):
+        (model / name).unlink()
+    for clip in folder.glob("*.mp4"):
+        clip.write_bytes(bytes(clip.stat().st_size))
+    assert CliRunner().invoke(root, ["caption", str(clip), "--model", str(model)]).exit_code
+    manifest = model / "training" / "manifest.jsonl"
+    manifest.write_text(manifest.read_text().replace(str(trained), str(folder)))
+    again = CliRunner().invoke(
+        root, ["fit", "ranking", "--data", str(manifest), "--model", str(model)]
+    )
+    assert again.exit_code == 0, again.output
+    ranking, before = (each / "ranking.json" for each in (model, trained / "model"))
+    assert ranking.read_bytes() == before.read_bytes()
+
+
 def test_the_model_captions_a_clip(trained: Path) -> None:
     clip = next(trained.glob("*.mp4"))
     assert densevidcap.load(trained / "model").caption(clip, k=2).captions[0].text

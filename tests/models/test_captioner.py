@@ -172,6 +172,25 @@ def test_the_loss_is_the_mean_over_words() -> None:
     torch.testing.assert_close(captioner.loss(streams, words), mean)
 
 
+def test_words_to_choose_come_in_few_numbers_where_products_are_short() -> None:
+    captioner, wide = make_captioner().float(), make_streams([4, 1, 3, 2])
+    frames, whole = (
+        {name: stream.float() for name, stream in part.items()}
+        for part in (wide.frames, wide.whole)
+    )
+    streams, words = Streams(frames, whole, wide.lengths), encode_sentences(captioner.vocabulary)
+    chosen: list[int] = []
+    captioner.choice.register_forward_hook(lambda _, given, __: chosen.append(len(given[0])))
+    for rows in (1, 2, 4):
+        part, said = streams.select(slice(rows)), words[:rows]
+        expected = captioner.loss(part, said, 0.1)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = captioner.loss(part, said, 0.1)
+        torch.testing.assert_close(found, expected, rtol=0.05, atol=0.02)
+    assert chosen[::2] == [int((words[:rows, 1:] != Vocabulary.PAD).sum()) for rows in (1, 2, 4)]
+    assert all(count % 16 == 0 for count in chosen[1::2])
+
+
 @every_kind
 def test_a_few_sentences_are_learned_by_heart(kind: Kind) -> None:
     streams, drawn = make_streams([4, 1, 3, 2]), make_captioner(kind)

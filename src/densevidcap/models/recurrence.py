@@ -40,8 +40,15 @@ class Recurrence(nn.LSTM):
 
     def begin_gates(self, x: Tensor) -> Tensor:
         """What the first features (N, T, <= D) of inputs add to gates (N, T, 4 H), with biases."""
-        weight, _, *biases = self.all_weights[0]
-        return F.linear(x, weight[:, : x.shape[-1]], biases[0] + biases[1])
+        whole, _, *biases = self.all_weights[0]
+        given = x.shape[-1]
+        weight: Tensor = whole
+        # Going back, a part of the weights costs more than all of them: none is taken needlessly.
+        if not given:
+            weight = whole.detach()[:, :0]
+        elif given < self.input_size:
+            weight = whole[:, :given]
+        return F.linear(x, weight, biases[0] + biases[1])
 
     def end_gates(self, x: Tensor) -> Tensor:
         """What the last features (…, < D) of inputs add to gates (…, 4 H)."""

@@ -8,21 +8,64 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from densevidcap.config import SelectionConfig
-from densevidcap.data.clip import open_clip
-from densevidcap.data.failures import naming
 from densevidcap.data.lexicon import CONTENT
 from densevidcap.data.manifest import ClipRecord
+from densevidcap.data.sampling import Sampling, end_of
 from densevidcap.decoding.select import choose
-from densevidcap.errors import ClipError
 from densevidcap.models.shown_words import score_clip
 from densevidcap.pipeline.captioner import DenseCaptioner
 from densevidcap.pipeline.confidence import Judged, Known, Trust, gauge, judge
-from densevidcap.types import Candidates, FloatArray
+from densevidcap.progress import Progress
+from densevidcap.train.feature_cache import cache_features, cache_streams, read_extracted
+from densevidcap.types import Candidates, FloatArray, FrameGrid
+
+
+class HeldOutClips:
+    """Clips that can be read, as the model's stages saw them; the others were named by these.
+
+    They come from the folder of features in which the stages left them; what is missing there is
+    looked at and added. Of patches it has none, and so no boxes.
+    """
+
+    def __init__(
+        self,
+        model: DenseCaptioner,
+        records: Sequence[ClipRecord],
+        folder: Path,
+        progress: Progress,
+    ) -> None:
+        self._model, config = model, model.config
+        sampling = Sampling.of(config.frames)
+        self._features, _ = cache_features(
+            records,
+            model.words.encoder,
+            folder,
+            sampling,
+            advance=progress.count("reading held-out clips", len(records)),
+            engine=config.engine,
+            workers=config.training.workers,
+        )
+        self.records = [record for record in records if record.id in self._features]
+        extracted = model.generator.extracted
+        self._extracted = cache_streams(
+            self.records, extracted, self._features, folder, sampling, progress
+        )
+
+    def see(self, clip: str) -> FrameGrid:
+        """What the Lexical-FCN sees in its frames."""
+        cache, config = self._features, self._model.config
+        observed, times = cache.features(clip), cache.times(clip)
+        return self._model.words.describe(observed, times, engine=config.engine)
+
+    def extracted(self, clip: str) -> dict[str, FloatArray]:
+        """What was read from it for streams of their own."""
+        return read_extracted(self._extracted, clip)
 
 
 class Described(NamedTuple):
@@ -38,27 +81,18 @@ SENTENCES = 10
 
 
 def describe_clips(
-    model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
+    model: DenseCaptioner, clips: HeldOutClips, advance: Callable[[], None]
 ) -> dict[str, Described]:
-    """What is found for each clip that can be read, and what its captions say of it.
-
-    The others were named when the stages read them.
-    """
+    """What is found for each clip, and what its captions say of it."""
+    config = model.override({"selection.k": SENTENCES})
     described = {}
-    for record in records:
-        try:
-            with naming(record.id):
-                analysis = model.analyse(
-                    open_clip(str(record.source)),
-                    {"frames.per_shot": "never", "selection.k": SENTENCES},
-                )
-        except ClipError:
-            continue
-        finally:
-            advance()
-        (segment,) = analysis.segments
+    for record in clips.records:
+        seen = clips.see(record.id)
+        span = (0.0, end_of(seen.times))
+        segment = model.describe(seen, span, config, extracted=clips.extracted(record.id))
         found = segment.candidates
         described[record.id] = Described(found, judge(found.sentences, record.captions))
+        advance()
     return described
 
 
@@ -89,21 +123,13 @@ def learn_trust(
     return trust, said
 
 
-def calibrate_words(
-    model: DenseCaptioner, records: Sequence[ClipRecord], advance: Callable[[], None]
-) -> Trust:
-    """What the Lexical-FCN's probabilities of content words mean, by clips that can be read."""
+def calibrate_words(model: DenseCaptioner, clips: HeldOutClips) -> Trust:
+    """What the Lexical-FCN's probabilities of content words mean."""
     lexicon = model.words.lexicon
     is_content = np.array([entry.pos in CONTENT for entry in lexicon.entries])
     known = []
-    for record in records:
-        try:
-            with naming(record.id):
-                seen = model.read_words(open_clip(str(record.source)))
-        except ClipError:
-            continue
-        finally:
-            advance()
+    for record in clips.records:
+        seen = clips.see(record.id)
         values = score_clip(seen), seen.probabilities.max(axis=(0, 1))
         named = lexicon.label(record.captions)
         means, spreads = gauge(seen.features)

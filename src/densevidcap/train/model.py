@@ -35,7 +35,12 @@ from densevidcap.model_folder import (
 from densevidcap.models.streams import check_extracted, check_streams
 from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
 from densevidcap.progress import Progress
-from densevidcap.train.calibration import calibrate_words, describe_clips, learn_trust
+from densevidcap.train.calibration import (
+    HeldOutClips,
+    calibrate_words,
+    describe_clips,
+    learn_trust,
+)
 from densevidcap.train.evaluator_regression import choose_stage
 from densevidcap.train.sentences import SentenceStage
 from densevidcap.train.stage import (
@@ -166,6 +171,8 @@ class LexiconStage:
         return f"{len(lexicon):,} words"
 
 
+CACHE = "cache"
+"""What the stages saw in clips, in `training`."""
 SAID = "held-out.json"
 """What the model says of the held-out clips, as `densevidcap evaluate` reads it."""
 
@@ -186,11 +193,10 @@ class MetricsStage:
 
     def run(self, progress: Progress) -> str:
         model, records = DenseCaptioner.load(self.out), self.corpus.held_out
-        model.trust = calibrate_words(
-            model, records, progress.count("reading held-out clips", len(records))
-        )
+        clips = HeldOutClips(model, records, self.out / RUN / CACHE, progress)
+        model.trust = calibrate_words(model, clips)
         described = describe_clips(
-            model, records, progress.count("describing held-out clips", len(records))
+            model, clips, progress.count("describing held-out clips", len(clips.records))
         )
         metrics: dict[str, float] = {}
         if described:
@@ -262,7 +268,7 @@ class ModelTraining:
 
     def list_stages(self) -> list[Stage]:
         """In their order; each needs the results of those before it."""
-        config, manifest, cache = self.config, self._manifest, self._run / "cache"
+        config, manifest, cache = self.config, self._manifest, self._run / CACHE
         reading: dict[str, Any] = {"left_out": self.left_out, "fail_fast": self._fail_fast}
         words, sentences, evaluator = (
             self.out / name for name in ("words", "sentences", "evaluator")
