@@ -290,6 +290,8 @@ def test_what_is_stopped_after_it_was_sent_is_not_captioned(
 ) -> None:
     lengths = {"regret.mp4": 3.1, "then.mp4": 3.3}
     clips = [write_clip(tmp_path / name, seconds) for name, seconds in lengths.items()]
+    # A browser has six connections to a server: pictures that wait for it would keep the clip back.
+    page.wait_for_load_state("networkidle")
     shelf.process.send_signal(signal.SIGSTOP)  # what comes is in its hands, and not answered yet
     try:
         page.set_input_files("#clip-input", clips)
