@@ -51,7 +51,8 @@ def compare_speed(captioner: DenseCaptioner, film: Path, folder: Path) -> None:
     stages = min((stages for stages, _ in rounds), key=lambda stages: sum(stages.values()))
     resnet = min(seconds for _, seconds in rounds)
     whole = sum(stages.values())
-    print(f"{FRAMES} frames of a 20-second film, seconds on one thread, best of {ROUNDS}:")
+    most = captioner.config.frames.most
+    print(f"{most} frames of a 20-second film, seconds on one thread, best of {ROUNDS}:")
     for stage, seconds in stages.items():
         print(f"  {stage:10} {seconds:6.2f}  {seconds / whole:4.0%}")
     print(f"  {'whole clip':10} {whole:6.2f}")

@@ -75,7 +75,8 @@ def compare_stages(captioner: DenseCaptioner, film: Path, peaks: dict[str, float
     flops, seconds = count_flops(captioner, film), time_stages(captioner, film)
     whole = sum(seconds.values())
     still = captioner.config.frames.still
-    print(f"{FRAMES} frames of a 20-second film by {eyes.backbone.name}, still {still}:")
+    most = captioner.config.frames.most
+    print(f"{most} frames of a 20-second film by {eyes.backbone.name}, still {still}:")
     limit = 0.0
     for stage, elapsed in seconds.items():
         peak, giga = peaks[by.get(stage, "float32")], flops.get(stage, 0) / 1e9
