@@ -292,3 +292,16 @@ def test_training_sees_what_captioning_sees(records: list[ClipRecord], tmp_path:
         seen = model.read(frames, engine).features
         np.testing.assert_allclose(found[-1], seen, rtol=2e-3, atol=1e-3)
     assert not np.array_equal(found[0], found[1])
+
+
+def test_what_goes_into_a_tuned_stage_has_the_engines_numbers(
+    records: list[ClipRecord], encoder: RegionEncoder, tmp_path: Path
+) -> None:
+    """What is tuned is trained on what it will be given."""
+    found: list[FloatArray] = []
+    engines: tuple[Engine, ...] = ("float32", "bfloat16")
+    for engine in engines:
+        cache, _ = cache_features(records[:1], encoder, tmp_path, SAMPLING, 10, engine=engine)
+        found.append(cache.features(records[0].id))
+    whole, short = found
+    assert 0 < np.abs(whole - short).max() < 0.1 * np.abs(whole).max()

@@ -18,7 +18,7 @@ from densevidcap.metrics.detection import average_precision
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.train.feature_cache import FeatureCache, cache_features, gather
 from densevidcap.train.loop import TrainingLoop
-from densevidcap.train.words import WordTask, label_clips
+from densevidcap.train.words import WordTask, label_clips, measure_losses
 
 Corpus = tuple[list[ClipRecord], LexicalFCN, FeatureCache]
 
@@ -174,3 +174,18 @@ def test_what_cannot_be_learned_is_refused(corpus: Corpus) -> None:
         WordTask(model, cache, [], records, WordTrainingConfig())
     with pytest.raises(ModelError, match="tuned = 99 is more than the backbone's stages"):
         WordTask(model, cache, records, [], WordTrainingConfig(tuned=99))
+
+
+@pytest.mark.parametrize("bag", ["frame", "clip"])
+def test_what_is_left_of_the_loss_is_each_clips_own(corpus: Corpus, bag: str) -> None:
+    """Its mean is the loss of a step that has all frames of all clips, and no dropout."""
+    options = WordTrainingConfig(bag=bag, batch=99, frames_per_clip=0)  # type: ignore[arg-type]
+    task = make_task(corpus, options, held_out=0)
+    records, _, cache = corpus
+    losses = measure_losses(task.model, cache, records, options)
+    assert losses.shape == (len(records),)
+    (batch,) = task.batches(0)
+    np.testing.assert_allclose(losses.mean(), float(task.loss(batch).detach()), rtol=1e-5)
+    few = measure_losses(task.model, cache, records[3:5], options)
+    np.testing.assert_allclose(few, losses[3:5], rtol=1e-6)
+    assert len(set(losses.tolist())) > 1

@@ -92,6 +92,7 @@ name = "later"
 text = "what nobody ran"
 where = "Table 9"
 experiment = "table9"
+needs = "other clips"
 better = "a"
 worse = "b"
 [[claims]]
@@ -138,7 +139,7 @@ def test_the_page_has_ours_the_papers_and_whether_they_agree(tmp_path: Path) -> 
         f"| the published beats one | Table 1 | – | – | **not run** | {by} |",
         "| what is new reaches 90% | nowhere | – | 103.3% (31.0 of 30.0) "
         f"| **undecided**: no interval | {by} |",
-        "| what nobody ran | Table 9 | – | – | **not run** | `experiment table9` |",
+        "| what nobody ran | Table 9 | – | needs other clips | **not run** | `experiment table9` |",
         "| all are monotone | Sec. 3 | – | one is | **opposite** | `pytest` |",
     ):
         assert line in page

@@ -46,8 +46,25 @@ LOSS = """
 title = "Losses"
 kind = "loss"
 [[rows]]
-name = "one backbone"
+name = "one"
 system = "words-mimll"
+[[rows]]
+name = "the same"
+system = "words-mimll"
+[[rows]]
+name = "another"
+system = "words-mil"
+"""
+LOSS_CLAIMS = """
+[[claims]]
+name = "{better}"
+text = "a loss is higher"
+where = "a figure"
+experiment = "loss"
+table = "After the last epoch"
+better = "{better}"
+worse = "one"
+columns = ["of the learned clips, without dropout"]
 """
 
 
@@ -138,6 +155,29 @@ def test_diversity_and_its_price(studio: Studio) -> None:
     for picture in ("diversity-clusters", "diversity-systems", "diversity-price", "loss"):
         with Image.open(docs / "pictures" / f"{picture}.png") as image:
             assert image.format == "PNG"
+
+
+def test_losses_are_compared_clip_by_clip(studio: Studio) -> None:
+    studio.define("loss", LOSS)
+    rows = ("the same", "another")
+    before = studio.define("claims", "".join(LOSS_CLAIMS.format(better=row) for row in rows))
+    try:
+        result = studio.run("loss", "--overwrite")
+        assert result.exit_code == 0, result.output
+        shown = studio.run("--claims", "--overwrite")
+    finally:
+        before.write_text(CLAIMS)
+    found = load(studio, "loss").outcome
+    (table,) = found.tables
+    one, same, another = (line.ours for line in table.lines)
+    assert one == same != another
+    findings = {finding.claim: finding.measured for finding in found.findings}
+    ((nothing,), (more,)) = (findings[row] for row in rows)
+    assert (nothing.mean, nothing.low, nothing.high) == (0, 0, 0)
+    assert more.mean == pytest.approx(another[1] - one[1])
+    assert more.low <= more.mean <= more.high
+    assert more.low < more.high
+    assert "**undecided**" in shown.stdout
 
 
 def test_a_clip_that_cannot_be_read_is_named_and_left_out(studio: Studio) -> None:

@@ -163,14 +163,15 @@ class FastEncoder:
         )
         return observed, patches
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def begin(self, images: ImageArray, stage: int) -> FloatArray:
         """(T, H, W, 3) RGB to the cells (T, cells, C) of what goes into a stage."""
         backbone = self._encoder.backbone
-        parts = [
-            backbone.to_cells(backbone.begin(frames, stage)) for frames in self._batches(images)
-        ]
-        return np.asarray(torch.cat(parts).cpu().numpy())
+        with computing(self.numbers, self.device):
+            parts = [
+                backbone.to_cells(backbone.begin(frames, stage)) for frames in self._batches(images)
+            ]
+        return np.asarray(torch.cat(parts).float().cpu().numpy())
 
     def _batches(self, images: ImageArray) -> Iterator[Tensor]:
         for start in range(0, len(images), BATCH):

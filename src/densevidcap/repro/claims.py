@@ -109,7 +109,7 @@ def _tell(claim: Claim, result: Result | None) -> tuple[str, str, str]:
         return claim.ours, f"**{claim.verdict}**", f"`{claim.command}`"
     command = f"`experiment {claim.experiment}`"
     if result is None:
-        return "–", "**not run**", command
+        return f"needs {claim.needs}" if claim.needs else "–", "**not run**", command
     command += f", run {result.run}" if result.run else ", no run id"
     measured = find_measured(claim, result)
     if measured:

@@ -82,6 +82,8 @@ class Claim:
     """In which `better` is above `worse`; all, if none is named."""
     share: float = 0.0
     """Percent of `worse` that `better` reaches; 0: it is above it."""
+    needs: str = ""
+    """What the experiment cannot do without and few have; told as long as it is not run."""
     ours: str = ""
     """Of one that no experiment tests: what we know, by which command."""
     command: str = ""

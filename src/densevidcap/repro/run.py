@@ -51,7 +51,7 @@ def find_experiment(name: str, paths: Paths) -> Experiment:
         raise CorpusError(f"{path}: no such experiment; name another, or its folder")
     experiment = Experiment.read(path)
     for claim in read_claims(path.parent):
-        if claim.experiment == name and experiment.about.kind in ("single", "dense"):
+        if claim.experiment == name and experiment.about.kind in ("single", "dense", "loss"):
             _check_rows(experiment, claim)
     if experiment.about.kind == "grounding" and paths.boxes is None:
         raise CorpusError(

@@ -34,7 +34,8 @@ from densevidcap.train.stage import (
     open_views,
     read_json_or_none,
 )
-from densevidcap.train.words import list_rounds
+from densevidcap.train.words import list_rounds, measure_losses
+from densevidcap.types import FloatArray
 
 MODELS = "models"
 """In the folder of runs."""
@@ -138,6 +139,14 @@ class Runner:
         lexicon = self._find_lexicon(settings) if self._base else own / "lexicon.json"
         self._train(list_rounds(folder, settings, data, lexicon, cache, left_out=self._left_out))
         return folder
+
+    def measure_losses(self, config: str) -> FloatArray:
+        """(B,): what is left of each training clip's by the Lexical-FCN of that config."""
+        settings, fcn = self._read_system(config).config, LexicalFCN.load(self.find_words(config))
+        features = self._read(self.trained, fcn, settings)
+        clips = [record for record in self.trained if record.id in features]
+        self.progress.count("measuring losses")
+        return measure_losses(fcn, features, clips, settings.training.words[-1])
 
     def _find_lexicon(self, config: ModelConfig) -> Path:
         """Of the training captions, where no model has one that fits."""
@@ -299,7 +308,7 @@ class Runner:
         self, clips: list[ClipRecord], words: LexicalFCN, config: ModelConfig
     ) -> FeatureCache:
         """Features of those clips that can be read; the others are named."""
-        advance = self.progress.count("reading the clips to measure", len(clips))
+        advance = self.progress.count("reading clips", len(clips))
         sampling, cache = Sampling.of(config.frames), self.paths.cache
         features, failures = cache_features(
             clips,

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from densevidcap.metrics.bootstrap import draw_videos
 from densevidcap.metrics.detection import count_detected
 from densevidcap.model_folder import read_card
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.repro.claims import Array, Resampled
+from densevidcap.repro.claims import Array, Resampled, measure_claims
 from densevidcap.repro.definition import Claim, Experiment, Row
 from densevidcap.repro.results import Curve, Line, Outcome, Picture, Table
 from densevidcap.repro.runner import Runner
@@ -58,9 +59,14 @@ def compare_detection(runner: Runner, rows: Sequence[Row], draws: Array) -> Dete
     return Detected(Table(DETECTION, DETECTED, tuple(lines)), drawn)
 
 
-def compare_losses(runner: Runner, experiment: Experiment, claims: Sequence[Claim]) -> Outcome:  # noqa: ARG001
-    """The training loss by epoch. One training says nothing of another's luck: no interval."""
-    curves, lines = [], []
+LOSSES = "After the last epoch"
+LEARNED = "of the learned clips, without dropout"
+"""Eq. 1 of what training ended in: a mean over clips, so that it has an interval."""
+
+
+def compare_losses(runner: Runner, experiment: Experiment, claims: Sequence[Claim]) -> Outcome:
+    """The training loss by epoch, and what is left of it at the end, clip by clip."""
+    curves, lines, tested = [], [], {}
     for row in experiment.rows:
         if lack := runner.find_lack(replace(row, words=row.system)):
             runner.lacks[row.name] = lack
@@ -72,8 +78,11 @@ def compare_losses(runner: Runner, experiment: Experiment, claims: Sequence[Clai
         history = read_card(folder)["history"]
         epochs = tuple(float(entry["epoch"]) for entry in history)
         curves.append(Curve(row.name, epochs, tuple(entry["loss"] for entry in history)))
+        losses = runner.measure_losses(row.system).astype(float)
+        drawn = draw_videos(len(losses)) @ losses[:, None] / len(losses)
+        tested[row.name] = Resampled((LEARNED,), losses.mean(keepdims=True), drawn)
         last = history[-1]
-        lines.append(Line(row.name, (last["loss"], last["map_frequent"])))
-    table = Table("After the last epoch", ("training loss", "mean AP"), tuple(lines))
+        lines.append(Line(row.name, (last["loss"], float(losses.mean()), last["map_frequent"])))
+    table = Table(LOSSES, ("training loss", LEARNED, "mean AP"), tuple(lines))
     picture = Picture("loss", "Training loss of the Lexical-FCN", "epoch", "loss", tuple(curves))
-    return Outcome((table,), (), (picture,))
+    return Outcome((table,), measure_claims(claims, {LOSSES: tested}), (picture,))

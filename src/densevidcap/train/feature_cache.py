@@ -231,12 +231,12 @@ def cache_features(
     """Features of every record that is not in the cache yet, and the clips that failed, with why.
 
     What the encoder observes, or with `stage` the cells that go into that stage of the
-    backbone, always in float32. With `fail_fast` the first failure is raised instead. `workers`
-    are processes that look (`TrainingConfig.workers`); clips are appended in the records' order
-    by this one alone, however many there are.
+    backbone. With `fail_fast` the first failure is raised instead. `workers` are processes that
+    look (`TrainingConfig.workers`); clips are appended in the records' order by this one alone,
+    however many there are.
     """
     records = list(records)
-    eyes = _Eyes(encoder, sampling, stage, engine if stage is None else "float32")
+    eyes = _Eyes(encoder, sampling, stage, engine)
     numbers = choose_numbers(encoder, eyes.engine)
     cache = FeatureCache(folder / name_cache(encoder, sampling, stage, numbers))
     failures: dict[str, str] = {}

@@ -21,7 +21,7 @@ from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.detection import average_precision, detect
 from densevidcap.model_folder import WEIGHTS
 from densevidcap.models.backbones.weights import load_file_weights, load_imagenet
-from densevidcap.models.device import device_of
+from densevidcap.models.device import device_of, move
 from densevidcap.models.losses import mil_loss, mimll_loss, mll_loss
 from densevidcap.models.shown_words import score_frames
 from densevidcap.models.word_detector import LexicalFCN
@@ -118,30 +118,13 @@ class WordTask:
         A branch for whole frames learns beside it, and shapes nothing that the regions share.
         """
         regions, frames = self.split(batch.features)
-        loss = self._loss_of_regions(regions, batch)
+        loss = lose_words(self.model, regions, batch.owners, batch.labels, self.options).mean()
         if self.model.branch is None:
             return loss
         frames = None if frames is None else frames.detach()
         logits = self.model.look_at_frames(regions.detach(), frames).float()
         losses = mll_loss(logits, batch.labels[batch.owners, : logits.shape[1]])
-        return loss + self._average(losses, batch)
-
-    def _loss_of_regions(self, regions: Tensor, batch: Batch) -> Tensor:
-        owners, labels = batch.owners, batch.labels
-        if self.options.paradigm == "mll":
-            whole = self.model.head(regions.mean(dim=1)).float()
-            return self._average(mll_loss(whole, labels[owners]), batch)
-        loss = mil_loss if self.options.paradigm == "mil" else mimll_loss
-        logits = self.model.head(regions).float()
-        if self.options.bag == "clip":
-            return loss(logits, owners, labels).sum(dim=1).mean()
-        frames = torch.arange(len(owners), device=owners.device)
-        return self._average(loss(logits, frames, labels[owners]), batch)
-
-    def _average(self, losses: Tensor, batch: Batch) -> Tensor:
-        """Over clips, of losses (N, W) of their frames."""
-        shares = 1 / torch.bincount(batch.owners).float()[batch.owners]
-        return (losses.sum(dim=1) * shares).sum() / len(batch.labels)
+        return loss + _average(losses, batch.owners, len(batch.labels)).mean()
 
     def divide(self, batch: Batch, rank: int, size: int) -> tuple[Batch, float]:
         """Every `size`-th clip; all of them, if there are fewer than processes."""
@@ -201,6 +184,49 @@ class WordTask:
     def _chance(self) -> float:
         """Mean AP of a random order: about the share of positives."""
         return float(self.held_out_labels[:, : self.options.frequent].mean())
+
+
+def lose_words(
+    model: LexicalFCN, regions: Tensor, owners: Tensor, labels: Tensor, options: WordTrainingConfig
+) -> Tensor:
+    """Eq. 1 of each clip (B,), summed over words: of its bag, or the mean of its frames'.
+
+    Regions (N, R, D) of all frames, owners (N,): the place of each frame's clip, labels (B, W).
+    """
+    if options.paradigm == "mll":
+        whole = model.head(regions.mean(dim=1)).float()
+        return _average(mll_loss(whole, labels[owners]), owners, len(labels))
+    loss = mil_loss if options.paradigm == "mil" else mimll_loss
+    logits = model.head(regions).float()
+    if options.bag == "clip":
+        return loss(logits, owners, labels).sum(dim=1)
+    frames = torch.arange(len(owners), device=owners.device)
+    return _average(loss(logits, frames, labels[owners]), owners, len(labels))
+
+
+def _average(losses: Tensor, owners: Tensor, clips: int) -> Tensor:
+    """Of each clip (B,), by losses (N, W) of its frames, summed over words."""
+    of_frames = losses.sum(dim=1)
+    sums = of_frames.new_zeros(clips).index_add(0, owners, of_frames)
+    return sums / torch.bincount(owners, minlength=clips)
+
+
+@torch.inference_mode()
+def measure_losses(
+    model: LexicalFCN,
+    cache: FeatureCache,
+    records: Sequence[ClipRecord],
+    options: WordTrainingConfig,
+) -> FloatArray:
+    """(B,): Eq. 1 of each clip by a model that has learned, with all frames and no dropout."""
+    model.eval()
+    targets, losses = torch.from_numpy(weigh_clips(model, records, options.readers)), []
+    for place, record in enumerate(records):
+        features, owners = gather(cache, [cache.rows(record.id)])
+        batch = move(Batch(features, owners, targets[place : place + 1]), device_of(model))
+        regions, _ = model.encoder.split(batch.features)
+        losses.append(lose_words(model, regions, batch.owners, batch.labels, options).cpu())
+    return np.asarray(torch.cat(losses).numpy(), np.float32)
 
 
 def _mean_known(precisions: npt.NDArray[np.float64]) -> float:
