@@ -22,6 +22,7 @@ from densevidcap.errors import CorpusError, ModelError, OutputError
 from densevidcap.examples import World, write_world
 from densevidcap.examples.words import KIND_WORDS
 from densevidcap.export.json_file import render_json
+from densevidcap.model_folder import WEIGHTS, hash_file
 from densevidcap.repro.results import Result as Found
 
 WORLD = World(size=96, frames=4)
@@ -204,6 +205,9 @@ def test_words_are_pointed_at_in_frames_with_boxes(folder: Path, tmp_path: Path)
     result = experiment(folder, tmp_path, "--boxes", str(folder / "boxes.json"))
     assert result.exit_code == 0, result.output
     found = Found.load(tmp_path / "grounding" / "results.json")
+    made_from = dict(found.origin)
+    assert made_from["boxes"] == hash_file(folder / "boxes.json")
+    assert made_from["weights of model/words"] == hash_file(folder / "model/words" / WEIGHTS)
     assert (found.clips, found.trained) == (len(HELD_OUT), 0)
     assert found.command == (
         f"densevidcap experiment grounding --data manifest.jsonl --model model"

@@ -13,7 +13,7 @@ from pathlib import Path
 from densevidcap import __version__
 from densevidcap.data.manifest import read_manifest
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.model_folder import hash_file
+from densevidcap.model_folder import WEIGHTS, hash_file
 from densevidcap.progress import Progress
 from densevidcap.repro.definition import (
     CLAIMS,
@@ -99,6 +99,9 @@ def run_experiment(name: str, paths: Paths, command: str, progress: Progress) ->
         # Looks at frames with boxes alone, and trains nothing.
         outcome, clips = compare_grounding(paths, experiment, progress)
         trained = 0
+        origin["weights of model/words"] = hash_file(paths.model / "words" / WEIGHTS)
+        if paths.boxes is not None:
+            origin["boxes"] = hash_file(paths.boxes)
     else:
         runner = Runner(paths, about, progress)
         outcome = KINDS[about.kind](runner, experiment, claims)
