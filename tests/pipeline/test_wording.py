@@ -139,6 +139,7 @@ PLURALS = [
     "a group of people is dancing to the man and the women are dancing to a man",
     "there is a man who is dancing the women is dancing there is a man is dancing",
     "a man and a woman are dancing the man are dancing dancing a song a dancing song",
+    "a song is about dancing a man is about to dancing",
 ]
 
 
@@ -154,6 +155,9 @@ PLURALS = [
         ("there is a man is dancing", True),
         ("the women are dancing a song", False),
         ("the women are dancing a group", True),
+        ("a man is about dancing", True),
+        ("a song is about dancing", False),
+        ("a man is about to", False),
     ],
 )
 def test_what_does_not_agree_or_never_met_is_absurd(sentence: str, absurd: bool) -> None:

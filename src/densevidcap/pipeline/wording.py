@@ -208,6 +208,8 @@ _DISAGREEING = (
     re.compile(rf"^(?!.* and ).*\b({_ONE}) (are|were)\b"),
     # "There is a man is cooking", but "there is a man who is cooking".
     re.compile(r"\bthere (is|are) ((?!who|that|which|and|while|as)\w+ )*(is|are)\b"),
+    # "A man is about the food", as a video is, but "a man is about to eat".
+    re.compile(rf"\b({_ONE}|{_MANY}) (is|are) about (?!to\b)"),
 )
 
 
