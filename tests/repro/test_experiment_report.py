@@ -96,6 +96,13 @@ needs = "other clips"
 better = "a"
 worse = "b"
 [[claims]]
+name = "ours"
+text = "what we add"
+where = "not in the paper"
+experiment = "table9"
+better = "a"
+worse = "c"
+[[claims]]
 name = "proved"
 text = "all are monotone"
 where = "Sec. 3"
@@ -127,7 +134,7 @@ def test_the_page_has_ours_the_papers_and_whether_they_agree(tmp_path: Path) -> 
         "| new | 22.0 | 31.0 |",
         "c0ffee  commit",
         "abababababab  weights of models/one",
-        "Of 5 claims: 2 not run, 1 differ by metric, 1 undecided, 1 opposite.",
+        "Of the paper's 5 claims: 2 not run, 1 differ by metric, 1 undecided, 1 opposite.",
         "- Mind this.",
         "![Bars](pictures/bars.png)",
     ):
@@ -140,6 +147,7 @@ def test_the_page_has_ours_the_papers_and_whether_they_agree(tmp_path: Path) -> 
         "| what is new reaches 90% | nowhere | – | 103.3% (31.0 of 30.0) "
         f"| **undecided**: no interval | {by} |",
         "| what nobody ran | Table 9 | – | needs other clips | **not run** | `experiment table9` |",
+        "| what we add | not in the paper | – | – | **not run** | `experiment table9` |",
         "| all are monotone | Sec. 3 | – | one is | **opposite** | `pytest` |",
     ):
         assert line in page

@@ -75,6 +75,8 @@ def decide(claim: Claim, measured: Measured) -> Verdict:
     return "opposite" if measured.high < claim.share else "undecided"
 
 
+OWN = "not in the paper"
+"""Where a line stands that we add beside a claim, such as what chance would reach."""
 HEADER = "| the paper says | where | its figures | ours, with the 95% interval | verdict | by |"
 
 
@@ -89,9 +91,10 @@ def list_claims(claims: Sequence[Claim], results: Iterable[Result]) -> Iterator[
 
 
 def count_verdicts(claims: Sequence[Claim], results: Iterable[Result]) -> str:
-    """A sentence: of so many claims, how many came to each verdict."""
+    """A sentence: of so many claims of the paper, how many came to each verdict."""
     found = {result.experiment: result for result in results}
     counts: Counter[str] = Counter()
+    claims = [claim for claim in claims if claim.where != OWN]
     for claim in claims:
         verdict = _tell(claim, found.get(claim.experiment))[1]
         named = [each for each in get_args(Verdict) if f"**{each}**" in verdict]
@@ -100,7 +103,7 @@ def count_verdicts(claims: Sequence[Claim], results: Iterable[Result]) -> str:
         f"{count} {'agree' if verdict == 'agrees' else verdict}"
         for verdict, count in counts.most_common()
     )
-    return f"Of {len(claims)} claims: {told}."
+    return f"Of the paper's {len(claims)} claims: {told}."
 
 
 def _tell(claim: Claim, result: Result | None) -> tuple[str, str, str]:
