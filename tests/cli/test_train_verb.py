@@ -21,6 +21,7 @@ import densevidcap
 from densevidcap.cli import root
 from densevidcap.cli.training_view import GOING_ON
 from densevidcap.config import ModelConfig
+from densevidcap.data.manifest import ClipRecord, write_manifest
 from densevidcap.errors import CorpusError, ModelError, OutputError
 from densevidcap.model_folder import CARD, WEIGHTS, read_card
 from densevidcap.train.stage import hold_run
@@ -119,6 +120,39 @@ def test_how_sure_to_be_is_learned_again_from_the_stages_alone(
 
 
 @pytest.mark.usefixtures("no_scores")
+def test_a_card_stays_where_nothing_can_take_its_place(trained: Path, tmp_path: Path) -> None:
+    """Clips that cannot be read do not cost a model its figures."""
+    model = Path(shutil.copytree(trained / "model", tmp_path / "model"))
+    shutil.rmtree(model / "training")
+    before = {name: (model / name).read_bytes() for name in (CARD, "ranking.json")}
+    broken = tmp_path / "broken.mp4"
+    broken.write_bytes(b"no film")
+    sound = next(trained.glob("*.mp4"))
+    manifest = tmp_path / "broken.jsonl"
+    splits = ("train", "train", "validate", "validate")
+
+    def rank(*sources: Path) -> Result:
+        records = [
+            ClipRecord(f"clip{number}", str(source), ("a red ball",), None, split)
+            for number, (source, split) in enumerate(zip(sources, splits, strict=True))
+        ]
+        write_manifest(manifest, records)
+        options = ["--data", str(manifest), "--model", str(model), "--overwrite"]
+        return CliRunner().invoke(root, ["fit", "ranking", *options])
+
+    refused = rank(sound, sound, broken, broken)
+    assert f"left out clip2: {broken}" in refused.stderr
+    assert isinstance(refused.exception, CorpusError)
+    assert "stays as it is, since no held-out clip can be read" in str(refused.exception)
+    assert {name: (model / name).read_bytes() for name in before} == before
+
+    partly = rank(sound, sound, broken, sound)
+    assert partly.exit_code == 1
+    assert "of 1 held-out clips" in partly.stdout
+    assert "made without 1 clips, as told above: clip2" in partly.stderr
+
+
+@pytest.mark.usefixtures("no_scores")
 def test_figures_are_of_what_the_stages_saw_and_no_clip_is_looked_at_again(
     trained: Path, tmp_path: Path
 ) -> None:
@@ -137,6 +171,20 @@ def test_figures_are_of_what_the_stages_saw_and_no_clip_is_looked_at_again(
     assert again.exit_code == 0, again.output
     ranking, before = (each / "ranking.json" for each in (model, trained / "model"))
     assert ranking.read_bytes() == before.read_bytes()
+
+
+def test_files_of_no_training_are_not_taken_for_its_own(own: Path) -> None:
+    for name in ("manifest.jsonl", "lexicon.json"):
+        out = own / name.partition(".")[0]
+        mine = out / "training" / name
+        mine.parent.mkdir(parents=True)
+        mine.write_text("mine\n")
+        result = train(own, out, "--from", "none")
+        assert isinstance(result.exception, ModelError)
+        assert str(result.exception) == (
+            f"{mine.parent}: holds {name} of no training; give another folder"
+        )
+        assert mine.read_text() == "mine\n"
 
 
 def test_the_model_captions_a_clip(trained: Path) -> None:

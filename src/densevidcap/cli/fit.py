@@ -155,13 +155,7 @@ def ranking(data: Path, folder: Path, config: str | None, overwrite: bool) -> No
     Writes ranking.json and the card of the whole model, with its figures on these clips.
     """
     from densevidcap.config import ModelConfig
-    from densevidcap.model_folder import (
-        CARD,
-        WEIGHTS,
-        read_card,
-        read_model_config,
-        write_model_card,
-    )
+    from densevidcap.model_folder import CARD, WEIGHTS, read_card, read_model_config
     from densevidcap.pipeline.captioner import RANKING
     from densevidcap.train.model import MetricsStage, read_corpus
 
@@ -171,11 +165,13 @@ def ranking(data: Path, folder: Path, config: str | None, overwrite: bool) -> No
     check_outputs([folder / RANKING, folder / CARD], Inputs(files=[data]), overwrite)
     corpus = read_corpus(data)
     read = ModelConfig.read(config) if config else read_model_config(stages[-1])
-    write_model_card(folder, read)
-    stage = MetricsStage(corpus, folder, {each.name: each / WEIGHTS for each in stages}, {})
+    stage = MetricsStage(
+        corpus, folder, {each.name: each / WEIGHTS for each in stages}, {}, read, needs_clips=True
+    )
     with open_terminal() as terminal:
         result = stage.run(terminal)
     echo(f"{folder}: {result}")
+    refuse_gaps(data, stage.left_out)
 
 
 def _run(stages: Sequence[CorpusStage]) -> None:

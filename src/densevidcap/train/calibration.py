@@ -27,7 +27,7 @@ from densevidcap.types import Candidates, FloatArray, FrameGrid
 
 
 class HeldOutClips:
-    """Clips that can be read, as the model's stages saw them; the others were named by these.
+    """Clips that can be read, as the model's stages saw them; the others are `failures`, with why.
 
     They come from the folder of features in which the stages left them; what is missing there is
     looked at and added. Of patches it has none, and so no boxes.
@@ -42,7 +42,7 @@ class HeldOutClips:
     ) -> None:
         self._model, config = model, model.config
         sampling = Sampling.of(config.frames)
-        self._features, _ = cache_features(
+        self._features, self.failures = cache_features(
             records,
             model.words.encoder,
             folder,

@@ -184,7 +184,12 @@ class MetricsStage:
     corpus: OwnCorpus
     out: Path
     inputs: Mapping[str, Path]
-    left_out: Mapping[str, str]
+    left_out: dict[str, str]
+    """Clips that cannot be read, with why; those that it finds are told and added."""
+    config: ModelConfig | None = None
+    """What the whole model is to do, if not what its captioner was trained to."""
+    needs_clips: bool = False
+    """Refuse to go on where no held-out clip can be read; else the model goes without."""
     name: str = "figures"
 
     @property
@@ -192,8 +197,18 @@ class MetricsStage:
         return self.out / CARD
 
     def run(self, progress: Progress) -> str:
-        model, records = DenseCaptioner.load(self.out), self.corpus.held_out
+        records = self.corpus.held_out
+        model = DenseCaptioner.load(self.out, config=self.config)
         clips = HeldOutClips(model, records, self.out / RUN / CACHE, progress)
+        for clip, reason in clips.failures.items():
+            if clip not in self.left_out:
+                progress.say(f"left out {clip}: {reason}")
+        self.left_out.update(clips.failures)
+        if self.needs_clips and not clips.records:
+            raise CorpusError(
+                f"{self.out}: stays as it is, since no held-out clip can be read; give a manifest"
+                " with clips of split 'validate' that can be"
+            )
         model.trust = calibrate_words(model, clips)
         described = describe_clips(
             model, clips, progress.count("describing held-out clips", len(clips.records))
@@ -212,7 +227,7 @@ class MetricsStage:
         write_model_card(
             self.out,
             # The captioner's, since training it may have learned the weights of regions.
-            read_model_config(self.out / "sentences"),
+            self.config or read_model_config(self.out / "sentences"),
             made_with={"densevidcap": __version__},
             clips=len(self.corpus.trained),
             held_out_clips=len(described),

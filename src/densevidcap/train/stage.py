@@ -17,11 +17,11 @@ import torch
 
 from densevidcap import __version__
 from densevidcap.config import ModelConfig, OptimisationConfig
-from densevidcap.data.manifest import ClipRecord, read_manifest
+from densevidcap.data.manifest import ClipRecord, name_some, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, MissingExtraError, ModelError
-from densevidcap.files import hold, replacing
+from densevidcap.files import LOCK, hold, replacing
 from densevidcap.intake import parse_json
 from densevidcap.model_folder import CARD, hash_file, read_card, write_json
 from densevidcap.models.device import resolve_device
@@ -351,12 +351,23 @@ def claim_folder(
             raise ModelError(f"{folder}: holds a model, which is not replaced; give another folder")
     with hold_run(out):
         if not path.exists():
+            _refuse_strangers(out / RUN)
             write_json(path, claim)
         elif read_json_or_none(path) != json.loads(json.dumps(claim)):
             raise ModelError(
                 f"{out}: holds a run with other data or settings, or of version 0.1; "
                 "give another folder or remove this one"
             )
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Files of no run of ours: it would take them for its own, and write over them."""
+    files = (each.name for each in folder.iterdir() if each.is_file())
+    strange = sorted(name for name in files if name != LOCK)
+    if strange:
+        raise ModelError(
+            f"{folder}: holds {name_some(strange)} of no training; give another folder"
+        )
 
 
 def _drop_what_has_no_effect(settings: Any) -> Any:
