@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PIL import Image
 from tests.repro.small_experiments import CLAIMS, SINGLE, Studio, open_studio
@@ -138,6 +140,26 @@ def test_orders_of_dense_captions_beside_the_oracles(studio: Studio) -> None:
     assert shares.lines[0].ours == pytest.approx((100,) * 4)
     rouge = {line.name: line.ours[ten.columns.index("ROUGE-L")] for line in ten.lines}
     assert all(rouge["ore"] >= rouge[order] - 1e-9 for order in ORDERS[3:])
+
+
+def test_what_was_said_of_other_clips_or_captions_is_not_read_again(studio: Studio) -> None:
+    studio.define("oracle", DENSE + '[[rows]]\nname = "OSR + ORE"\nsystem = "osr"\n')
+    assert studio.run("oracle").exit_code == 0
+    before = {*(studio.runs / "said").glob("*-told-candidates-*.json")}
+    changed = studio.folder / "other-captions.jsonl"
+    records = [
+        replace(record, captions=("a green cube",)) for record in read_manifest(studio.manifest)
+    ]
+    write_manifest(changed, records)
+    again = studio.run("oracle", "--overwrite", data=changed)
+    assert again.exit_code == 0, again.output
+    (new,) = {*(studio.runs / "said").glob("*-told-candidates-*.json")} - before
+    assert f"predictions {new.name}" in dict(load(studio, "oracle").origin)
+    (held_out,) = (record for record in records if record.split != "train")
+    write_manifest(changed, [*records, replace(held_out, id="one more")])
+    longer = studio.run("oracle", "--overwrite", data=changed)
+    assert longer.exit_code == 0, longer.output
+    assert load(studio, "oracle").clips == 2
 
 
 def test_diversity_and_its_price(studio: Studio) -> None:

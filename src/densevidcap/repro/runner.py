@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -301,8 +303,10 @@ class Runner:
         return {record.id: views.view(record.id) for record in self.clips}
 
     def keep(self, what: str, version: str) -> Path:
-        """A file for what a model of that version said."""
-        return self.paths.out / "said" / f"{self.split}-{what}-{version}.json"
+        """A file for what a model of that version said of these clips, with what people say."""
+        told = [(record.id, record.captions, record.category) for record in self.clips]
+        clips = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:8]
+        return self.paths.out / "said" / f"{self.split}-{what}-{version}-{clips}.json"
 
     def _read(
         self, clips: list[ClipRecord], words: LexicalFCN, config: ModelConfig
