@@ -155,7 +155,7 @@ def test_what_was_said_of_other_clips_or_captions_is_not_read_again(studio: Stud
     assert again.exit_code == 0, again.output
     (new,) = {*(studio.runs / "said").glob("*-told-candidates-*.json")} - before
     assert f"predictions {new.name}" in dict(load(studio, "oracle").origin)
-    (held_out,) = (record for record in records if record.split != "train")
+    held_out = next(record for record in records if record.split == "val")
     write_manifest(changed, [*records, replace(held_out, id="one more")])
     longer = studio.run("oracle", "--overwrite", data=changed)
     assert longer.exit_code == 0, longer.output
