@@ -9,17 +9,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from tests.data.made_clips import write_folder, write_video
+from tests.library.made_library import make_library
 from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import root
 from densevidcap.cli.set_view import SetView, describe_rate
 from densevidcap.errors import ClipError, OutputError
-from densevidcap.files import WORKSPACE, hold
+from densevidcap.files import WORKSPACE, hold, replacing
 from densevidcap.library.estimate import name_duration
 from densevidcap.library.store import Library
 
@@ -280,6 +282,23 @@ def test_two_runs_do_not_write_to_one_library(caption: Caption, done: Path) -> N
     with hold(Path("set.library"), OutputError("held")):
         result = caption(done, "--overwrite")
     assert "another process is writing here" in str(result.exception)
+
+
+def test_who_writes_to_a_library_leaves_alone_what_is_made_of_it(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    killed = [library.folder / "clips/ab", library.folder / "words/ab", library.folder]
+    for place in killed:
+        left = place / f"{WORKSPACE}killed" / "failed.txt"
+        left.parent.mkdir(parents=True)
+        left.write_text("half")
+    made = [library.folder / "export/deep/a.mp4", library.folder / "all.csv"]
+    with ExitStack() as stack:
+        for path in made:
+            stack.enter_context(replacing(path)).write_text("made meanwhile")
+        result = run("correct", library.folder, "ball.mp4", "A ball lies there.", "A melon.")
+        assert result.exit_code == 0
+        assert not [place for place in killed if (place / f"{WORKSPACE}killed").exists()]
+    assert [path.read_text() for path in made] == ["made meanwhile"] * 2
 
 
 def test_several_workers_find_the_same(caption: Caption, clips: Path) -> None:

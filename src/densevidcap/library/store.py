@@ -126,11 +126,19 @@ class Library:
     @contextmanager
     def writing_alone(self) -> Iterator[None]:
         refusal = OutputError(f"{self.folder}: {BUSY}; wait for it, or end it")
-        with hold(self.folder, refusal):
-            for left in self.folder.glob(f"*/*/{WORKSPACE}*/"):
-                shutil.rmtree(left, ignore_errors=True)
+        with hold(self.folder, refusal, tidy=False):
+            self._tidy()
             self.reread()
             yield
+
+    def _tidy(self) -> None:
+        """Remove what killed writers of the library left, and nothing of those who write files of
+        it: they hold nothing, and may be at work in its folder."""
+        left = [each for kind, _ in _PARTS for each in self.folder.glob(f"{kind}/??/{WORKSPACE}*/")]
+        for name in (CARD, FAILED):
+            left += [path.parent for path in self.folder.glob(f"{WORKSPACE}*/{name}")]
+        for folder in left:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def reread(self) -> None:
         """Others may have written since."""
