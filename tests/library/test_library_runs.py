@@ -176,6 +176,24 @@ def test_a_library_moved_with_its_clips_knows_where_they_are(
     assert places == [str(tmp_path / "other" / name) for name in NAMES]
 
 
+def test_a_file_that_took_a_moved_clip_s_place_is_not_taken_for_it(
+    caption: Caption, clips: Path, tmp_path: Path
+) -> None:
+    caption(clips)
+    identity = Library("set.library").find_identity("a.mp4")
+    for name in ("set", "set.library"):
+        shutil.copytree(name, f"copied/{name}")
+    copied = [place for _, place in Library("copied/set.library").list_files()]
+    assert copied == [str(tmp_path / "set" / name) for name in NAMES]
+    shutil.rmtree("set")
+    clips.mkdir()
+    write_video(clips / "a.mp4", 20)
+    library = Library("copied/set.library")
+    places = [place for _, place in library.list_files()]
+    assert places == [str(tmp_path / "copied/set" / name) for name in NAMES]
+    assert library.find_identity(places[0]) == identity
+
+
 def test_a_clip_that_is_there_twice_is_captioned_once(caption: Caption, clips: Path) -> None:
     shutil.copy(clips / "a.mp4", clips / "again.mp4")
     result = caption(clips)
