@@ -91,6 +91,36 @@ def test_predictions_are_by_clip(clips: Path, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["predictions", "txt"])
+def test_files_of_one_name_all_have_their_place(tmp_path: Path, kind: str) -> None:
+    rows = []
+    for folder in "ABC":
+        place = str(tmp_path / folder / "x.mp4")
+        captions = replace(make_captions(place), captions=(make_caption(f"A {folder}."),))
+        rows.append(SetRow("x.mp4", place, captions))
+    paths = write_set(lambda: rows, kind, tmp_path / "out")
+    if kind == "predictions":
+        said = json.loads(paths[0].read_text())
+        assert said == {"x": ["A A."], "x.mp4": ["A B."], str(tmp_path / "C/x.mp4"): ["A C."]}
+    else:
+        assert [path.name for path in paths] == ["x.mp4.txt", "x.mp4-2.txt", "x.mp4-3.txt"]
+        assert [path.read_text() for path in paths] == ["A A.\n", "A B.\n", "A C.\n"]
+
+
+def test_names_that_are_ids_are_whole(tmp_path: Path) -> None:
+    ids = ["v_1.0", "v_1.5", "cat/1", "dog/1"]
+    rows = []
+    for number, name in enumerate(ids):
+        place = str(tmp_path / f"{number}.mp4")
+        rows.append(SetRow(name, place, make_captions(place, make_caption(f"A {name}."))))
+    (path,) = write_set(lambda: rows, "predictions", tmp_path)
+    assert json.loads(path.read_text()) == {name: [f"A {name}."] for name in ids}
+    paths = write_set(lambda: rows, "txt", tmp_path / "out")
+    assert [path.relative_to(tmp_path / "out").as_posix() for path in paths] == [
+        f"{name}.txt" for name in ids
+    ]
+
+
 def test_sidecars_lie_as_the_clips_do(clips: Path, tmp_path: Path) -> None:
     paths = write_set(lambda: list_rows(clips), "txt", tmp_path / "out")
     names = [path.relative_to(tmp_path / "out").as_posix() for path in paths]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from densevidcap.data.names import drop_ending
 from densevidcap.data.text import format_clock
 from densevidcap.errors import MissingExtraError
 from densevidcap.export.formats import ENDINGS, SET_FORMATS, ExportError, save
@@ -140,24 +143,27 @@ def _following(rows: Iterable[SetRow], advance: Callable[[], None]) -> Iterator[
 def _name_files(
     places: Sequence[tuple[str, str]], ending: str, out: Path | None, inputs: Inputs
 ) -> list[Path]:
-    """NAME.ending for NAME.mp4; NAME.mp4.ending where two would be called the same."""
+    """NAME.ending for NAME.mp4; where two would be called the same NAME.mp4.ending, and of files of
+    one name, which several folders may have, NAME.mp4-2.ending."""
     starts = []
     for name, place in places:
         if out is None:
             starts.append(Path(place))
         else:
             parts = [part for part in PurePosixPath(name).parts if part not in ("..", "/")]
-            starts.append(out.joinpath(*parts))
-    short = [start.with_suffix(ending) for start in starts]
-    taken: dict[str, int] = {}
-    for path in short:
-        taken[str(path).casefold()] = taken.get(str(path).casefold(), 0) + 1
-    return [
-        start.with_name(start.name + ending)
-        if taken[str(path).casefold()] > 1 or path in inputs
-        else path
-        for start, path in zip(starts, short, strict=True)
-    ]
+            starts.append(out.joinpath(*parts or ["clip"]))
+    short = [start.with_name(drop_ending(start.name) + ending) for start in starts]
+    often = Counter(str(path).casefold() for path in short)
+    taken = {name for name, times in often.items() if times == 1}
+    paths = []
+    for start, path in zip(starts, short, strict=True):
+        if often[str(path).casefold()] > 1 or path in inputs:
+            numbered = (start.with_name(f"{start.name}-{number}{ending}") for number in count(2))
+            full = chain([start.with_name(start.name + ending)], numbered)
+            path = next(each for each in full if str(each).casefold() not in taken)
+            taken.add(str(path).casefold())
+        paths.append(path)
+    return paths
 
 
 def _write_text(path: Path, text: str, overwrite: bool) -> None:
@@ -252,8 +258,12 @@ def _write_predictions(
 ) -> None:
     said: dict[str, Any] = {}
     for row in rows:
-        stem = PurePosixPath(row.name).stem
-        said[row.name if stem in said else stem] = [caption.text for caption in row.captions]
+        name = drop_ending(row.name)
+        if Path(row.place).as_posix().endswith(f"/{row.name}"):
+            # The path of a file, and no id: people go by its last part.
+            name = name.rpartition("/")[2]
+        key = next((key for key in (name, row.name) if key not in said), row.place)
+        said[key] = [caption.text for caption in row.captions]
     _write_text(path, json.dumps(said, indent=1) + "\n", overwrite)
 
 
