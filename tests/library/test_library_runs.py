@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from tests.data.made_clips import write_folder, write_video
@@ -218,6 +219,16 @@ def test_a_failure_is_listed_and_tried_again(caption: Caption, clips: Path) -> N
     assert (result.exit_code, list_told(result)) == (0, ["bad.mp4"])
     assert not Path("set.library/failed.txt").exists()
     assert Library("set.library").list_failures() == []
+
+
+def test_features_are_a_failure_that_costs_the_others_nothing(caption: Caption, done: Path) -> None:
+    np.save("f.npy", np.zeros((4, 8), np.float32))
+    write_video(done / "new.mp4", 21)
+    for told in (["new.mp4"], []):
+        result = caption("f.npy", done, "--library", "set.library")
+        assert (result.exit_code, list_told(result)) == (1, told)
+        assert "f.npy: holds features, which libraries do not keep; caption" in result.stderr
+        assert "1 failed, as told above: f.npy" in result.stderr
 
 
 def test_corrections_survive_everything(caption: Caption, done: Path) -> None:
