@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from tests.data.made_clips import write_video
 from tests.export.made_captions import make_caption, make_captions
-from tests.library.made_library import make_library
+from tests.library.made_library import add, make_library
 
 from densevidcap.cli import root
 from densevidcap.errors import MissingExtraError, OutputError
@@ -189,3 +189,44 @@ def test_the_verb_writes_into_the_library_or_where_it_is_told(tmp_path: Path) ->
     assert isinstance(refused.exception, OutputError)
     assert run(root, ["export", str(library.folder), *to, "--overwrite"]).exit_code == 0
     assert run(root, ["export", str(library.folder), *to, "--beside"]).exit_code == 2
+
+
+def test_a_clip_that_is_gone_or_damaged_costs_no_other(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    film = write_video(tmp_path / "film.mp4", 5)
+    add(library, "film.mp4", "A square moves.", file=film)
+    # Files that are needed: those of the library's other clips were never there.
+    run = CliRunner().invoke
+    made = run(root, ["export", str(library.folder), "--format", "mp4", "--format", "html"])
+    assert made.exit_code == 1
+    assert sorted(path.name for path in (library.folder / "export").iterdir()) == [
+        *("film.html", "film.mp4")
+    ]
+    left_out = [line for line in made.stderr.splitlines() if "left out: " in line]
+    assert len(left_out) == 4
+    assert "densevidcap: left out: /films/ball.mp4: no such file or folder; check the path" in (
+        left_out
+    )
+    library.place("clips", library.find_identity("ball.mp4")).write_text("{")
+    made = run(root, ["export", str(library.folder), "--format", "csv", "--format", "txt"])
+    assert made.exit_code == 1
+    (line,) = [line for line in made.stderr.splitlines() if "left out: " in line]
+    assert line.startswith("densevidcap: left out: ball.mp4: ")
+    table = (library.folder / "export/captions.csv").read_text()
+    assert "beach.mp4" in table
+    assert "ball.mp4" not in table
+    assert len([*(library.folder / "export").glob("*.txt")]) == 4
+
+
+def test_a_clip_whose_result_is_damaged_is_never_replaced(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    for name in ("film.mov", "film.mp4"):
+        film = write_video(tmp_path / "film.mp4", 5)
+        film = film if name == film.name else film.rename(tmp_path / name)
+        add(library, name, "A square moves.", file=film)
+    before = (tmp_path / "film.mp4").read_bytes()
+    library.place("clips", library.find_identity("film.mp4")).write_text("{")
+    to = ["--format", "mp4", "--beside", "--overwrite"]
+    CliRunner().invoke(root, ["export", str(library.folder), *to])
+    assert (tmp_path / "film.mp4").read_bytes() == before
+    assert (tmp_path / "film.mov.mp4").exists()

@@ -14,9 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from densevidcap.data.failures import naming
 from densevidcap.data.names import drop_ending
 from densevidcap.data.text import format_clock
-from densevidcap.errors import MissingExtraError
+from densevidcap.errors import ClipError, MissingExtraError
 from densevidcap.export.formats import ENDINGS, SET_FORMATS, ExportError, save
 from densevidcap.export.json_file import to_dict
 from densevidcap.files import replacing
@@ -100,18 +101,24 @@ def write_set(
     beside: bool = False,
     overwrite: bool = False,
     advance: Callable[[], None] = lambda: None,
+    places: Sequence[tuple[str, str]] | None = None,
+    missing: list[str] | None = None,
 ) -> list[Path]:
     """Write a set as one file (`out` is that file, or its folder) or as a file for each clip.
 
     The latter lie in `out` as the clips do in their folder, or `beside` the clips. Nothing is
-    written if any of them may not be. `advance` is called after each clip.
+    written if any of them may not be. `advance` is called after each clip. `places` are names and
+    files of all clips, also of those that `rows` leaves out. Of clips that a format needs and that
+    cannot be read, the reason is added to `missing`, and the others are written; without it, it is
+    raised.
     """
     wanted = parse_columns(columns)
     if kind not in SET_FORMATS and kind not in ENDINGS:
         raise ExportError(
             f"{kind}: no such format; use one of {' '.join([*SET_FORMATS, *ENDINGS])}"
         )
-    places = [(row.name, row.place) for row in rows()]
+    if places is None:
+        places = [(row.name, row.place) for row in rows()]
     found = SET_FORMATS.get(kind)
     if found is not None and found.per == "set":
         if beside:
@@ -124,14 +131,29 @@ def write_set(
     inputs = Inputs(clips=[place for _, place in places])
     paths = _name_files(places, ending, None if beside else out, inputs)
     check_outputs(paths, inputs, overwrite)
-    for row, path in zip(_following(rows(), advance), paths, strict=True):
-        if kind == "txt":
-            _write_text(path, "".join(f"{each.text}\n" for each in row.captions), overwrite)
-        elif kind == "xmp":
-            _write_text(path, _render_xmp(row.captions), overwrite)
+    named = dict(zip(places, paths, strict=True))
+    written = []
+    for row in _following(rows(), advance):
+        path = named[row.name, row.place]
+        try:
+            with naming(row.place):
+                _write_clip(row, path, kind, overwrite)
+        except ClipError as error:
+            if missing is None:
+                raise
+            missing.append(str(error))
         else:
-            save(row.captions, path, kind, overwrite=overwrite)
-    return paths
+            written.append(path)
+    return written
+
+
+def _write_clip(row: SetRow, path: Path, kind: str, overwrite: bool) -> None:
+    if kind == "txt":
+        _write_text(path, "".join(f"{each.text}\n" for each in row.captions), overwrite)
+    elif kind == "xmp":
+        _write_text(path, _render_xmp(row.captions), overwrite)
+    else:
+        save(row.captions, path, kind, overwrite=overwrite)
 
 
 def _following(rows: Iterable[SetRow], advance: Callable[[], None]) -> Iterator[SetRow]:
