@@ -73,11 +73,12 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def hold(folder: Path, refusal: DenseVidCapError) -> Iterator[None]:
+def hold(folder: Path, refusal: DenseVidCapError, tidy: bool = True) -> Iterator[None]:
     """Have the folder for oneself, or raise `refusal`.
 
     The lock ends with the process, however that ends. Private folders that are found there were
-    left by processes that were killed, and are removed.
+    left by processes that were killed, and are removed; without `tidy` they stay, as they must
+    where others write that do not hold the folder.
     """
     path = folder / LOCK
     with writing(path):
@@ -86,8 +87,9 @@ def hold(folder: Path, refusal: DenseVidCapError) -> Iterator[None]:
     with file:
         if not _lock(file):
             raise refusal
-        for left in folder.glob(f"{WORKSPACE}*/"):
-            shutil.rmtree(left, ignore_errors=True)
+        if tidy:
+            for left in folder.glob(f"{WORKSPACE}*/"):
+                shutil.rmtree(left, ignore_errors=True)
         yield
 
 

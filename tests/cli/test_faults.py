@@ -10,8 +10,9 @@ import pytest
 from tests.data.made_clips import write_video
 
 from densevidcap.cli import main
-from densevidcap.cli.clips import name_files
+from densevidcap.cli.clips import name_by_ids, name_files, plan_outputs
 from densevidcap.errors import DenseVidCapWarning
+from densevidcap.outputs import Inputs
 
 
 @pytest.fixture
@@ -104,6 +105,19 @@ def test_a_warning_is_one_line(
 def test_no_two_clips_share_a_name_for_their_files() -> None:
     names = name_files(["x/a.mp4", "x/a-2.mp4", "y/a.mp4", "x/a.mp4"])
     assert list(names.values()) == ["a", "a-2", "a-3"]
+
+
+def test_files_about_clips_have_the_whole_of_their_ids() -> None:
+    ids = ["v_1.0", "v_1.5", "cat/1", "dog/1", "film.mp4", "../../evil", ".."]
+    names = [*name_by_ids(ids).values()]
+    assert names == ["v_1.0", "v_1.5", "cat-1", "dog-1", "film", "evil", "clip"]
+    assert [*name_files(["x/v_1.0.mp4", "s.tar::v_2.5", "f.npy"]).values()] == [
+        *("v_1.0", "v_2.5", "f")
+    ]
+    assert [*plan_outputs(["v_1.0", "v_1.5"], ["json"], Path("out"), Inputs()).values()] == [
+        [("json", Path("out/v_1.0.json"))],
+        [("json", Path("out/v_1.5.json"))],
+    ]
 
 
 def _exit_code(monkeypatch: pytest.MonkeyPatch, command: str) -> object:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from tests.data.made_clips import write_video
 from tests.export.made_captions import make_caption, make_captions
-from tests.library.made_library import make_library
+from tests.library.made_library import add, make_library
 
 from densevidcap.cli import root
 from densevidcap.errors import MissingExtraError, OutputError
@@ -91,6 +91,36 @@ def test_predictions_are_by_clip(clips: Path, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["predictions", "txt"])
+def test_files_of_one_name_all_have_their_place(tmp_path: Path, kind: str) -> None:
+    rows = []
+    for folder in "ABC":
+        place = str(tmp_path / folder / "x.mp4")
+        captions = replace(make_captions(place), captions=(make_caption(f"A {folder}."),))
+        rows.append(SetRow("x.mp4", place, captions))
+    paths = write_set(lambda: rows, kind, tmp_path / "out")
+    if kind == "predictions":
+        said = json.loads(paths[0].read_text())
+        assert said == {"x": ["A A."], "x.mp4": ["A B."], str(tmp_path / "C/x.mp4"): ["A C."]}
+    else:
+        assert [path.name for path in paths] == ["x.mp4.txt", "x.mp4-2.txt", "x.mp4-3.txt"]
+        assert [path.read_text() for path in paths] == ["A A.\n", "A B.\n", "A C.\n"]
+
+
+def test_names_that_are_ids_are_whole(tmp_path: Path) -> None:
+    ids = ["v_1.0", "v_1.5", "cat/1", "dog/1"]
+    rows = []
+    for number, name in enumerate(ids):
+        place = str(tmp_path / f"{number}.mp4")
+        rows.append(SetRow(name, place, make_captions(place, make_caption(f"A {name}."))))
+    (path,) = write_set(lambda: rows, "predictions", tmp_path)
+    assert json.loads(path.read_text()) == {name: [f"A {name}."] for name in ids}
+    paths = write_set(lambda: rows, "txt", tmp_path / "out")
+    assert [path.relative_to(tmp_path / "out").as_posix() for path in paths] == [
+        f"{name}.txt" for name in ids
+    ]
+
+
 def test_sidecars_lie_as_the_clips_do(clips: Path, tmp_path: Path) -> None:
     paths = write_set(lambda: list_rows(clips), "txt", tmp_path / "out")
     names = [path.relative_to(tmp_path / "out").as_posix() for path in paths]
@@ -159,3 +189,44 @@ def test_the_verb_writes_into_the_library_or_where_it_is_told(tmp_path: Path) ->
     assert isinstance(refused.exception, OutputError)
     assert run(root, ["export", str(library.folder), *to, "--overwrite"]).exit_code == 0
     assert run(root, ["export", str(library.folder), *to, "--beside"]).exit_code == 2
+
+
+def test_a_clip_that_is_gone_or_damaged_costs_no_other(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    film = write_video(tmp_path / "film.mp4", 5)
+    add(library, "film.mp4", "A square moves.", file=film)
+    # Files that are needed: those of the library's other clips were never there.
+    run = CliRunner().invoke
+    made = run(root, ["export", str(library.folder), "--format", "mp4", "--format", "html"])
+    assert made.exit_code == 1
+    assert sorted(path.name for path in (library.folder / "export").iterdir()) == [
+        *("film.html", "film.mp4")
+    ]
+    left_out = [line for line in made.stderr.splitlines() if "left out: " in line]
+    assert len(left_out) == 4
+    assert "densevidcap: left out: /films/ball.mp4: no such file or folder; check the path" in (
+        left_out
+    )
+    library.place("clips", library.find_identity("ball.mp4")).write_text("{")
+    made = run(root, ["export", str(library.folder), "--format", "csv", "--format", "txt"])
+    assert made.exit_code == 1
+    (line,) = [line for line in made.stderr.splitlines() if "left out: " in line]
+    assert line.startswith("densevidcap: left out: ball.mp4: ")
+    table = (library.folder / "export/captions.csv").read_text()
+    assert "beach.mp4" in table
+    assert "ball.mp4" not in table
+    assert len([*(library.folder / "export").glob("*.txt")]) == 4
+
+
+def test_a_clip_whose_result_is_damaged_is_never_replaced(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    for name in ("film.mov", "film.mp4"):
+        film = write_video(tmp_path / "film.mp4", 5)
+        film = film if name == film.name else film.rename(tmp_path / name)
+        add(library, name, "A square moves.", file=film)
+    before = (tmp_path / "film.mp4").read_bytes()
+    library.place("clips", library.find_identity("film.mp4")).write_text("{")
+    to = ["--format", "mp4", "--beside", "--overwrite"]
+    CliRunner().invoke(root, ["export", str(library.folder), *to])
+    assert (tmp_path / "film.mp4").read_bytes() == before
+    assert (tmp_path / "film.mov.mp4").exists()

@@ -9,17 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from tests.data.made_clips import write_folder, write_video
+from tests.library.made_library import make_library
 from tests.pipeline.small_model import write_model
 
 from densevidcap.cli import root
 from densevidcap.cli.set_view import SetView, describe_rate
 from densevidcap.errors import ClipError, OutputError
-from densevidcap.files import WORKSPACE, hold
+from densevidcap.files import WORKSPACE, hold, replacing
 from densevidcap.library.estimate import name_duration
 from densevidcap.library.store import Library
 
@@ -174,6 +177,24 @@ def test_a_library_moved_with_its_clips_knows_where_they_are(
     assert places == [str(tmp_path / "other" / name) for name in NAMES]
 
 
+def test_a_file_that_took_a_moved_clip_s_place_is_not_taken_for_it(
+    caption: Caption, clips: Path, tmp_path: Path
+) -> None:
+    caption(clips)
+    identity = Library("set.library").find_identity("a.mp4")
+    for name in ("set", "set.library"):
+        shutil.copytree(name, f"copied/{name}")
+    copied = [place for _, place in Library("copied/set.library").list_files()]
+    assert copied == [str(tmp_path / "set" / name) for name in NAMES]
+    shutil.rmtree("set")
+    clips.mkdir()
+    write_video(clips / "a.mp4", 20)
+    library = Library("copied/set.library")
+    places = [place for _, place in library.list_files()]
+    assert places == [str(tmp_path / "copied/set" / name) for name in NAMES]
+    assert library.find_identity(places[0]) == identity
+
+
 def test_a_clip_that_is_there_twice_is_captioned_once(caption: Caption, clips: Path) -> None:
     shutil.copy(clips / "a.mp4", clips / "again.mp4")
     result = caption(clips)
@@ -198,6 +219,16 @@ def test_a_failure_is_listed_and_tried_again(caption: Caption, clips: Path) -> N
     assert (result.exit_code, list_told(result)) == (0, ["bad.mp4"])
     assert not Path("set.library/failed.txt").exists()
     assert Library("set.library").list_failures() == []
+
+
+def test_features_are_a_failure_that_costs_the_others_nothing(caption: Caption, done: Path) -> None:
+    np.save("f.npy", np.zeros((4, 8), np.float32))
+    write_video(done / "new.mp4", 21)
+    for told in (["new.mp4"], []):
+        result = caption("f.npy", done, "--library", "set.library")
+        assert (result.exit_code, list_told(result)) == (1, told)
+        assert "f.npy: holds features, which libraries do not keep; caption" in result.stderr
+        assert "1 failed, as told above: f.npy" in result.stderr
 
 
 def test_corrections_survive_everything(caption: Caption, done: Path) -> None:
@@ -280,6 +311,23 @@ def test_two_runs_do_not_write_to_one_library(caption: Caption, done: Path) -> N
     with hold(Path("set.library"), OutputError("held")):
         result = caption(done, "--overwrite")
     assert "another process is writing here" in str(result.exception)
+
+
+def test_who_writes_to_a_library_leaves_alone_what_is_made_of_it(tmp_path: Path) -> None:
+    library = make_library(tmp_path / "library")
+    killed = [library.folder / "clips/ab", library.folder / "words/ab", library.folder]
+    for place in killed:
+        left = place / f"{WORKSPACE}killed" / "failed.txt"
+        left.parent.mkdir(parents=True)
+        left.write_text("half")
+    made = [library.folder / "export/deep/a.mp4", library.folder / "all.csv"]
+    with ExitStack() as stack:
+        for path in made:
+            stack.enter_context(replacing(path)).write_text("made meanwhile")
+        result = run("correct", library.folder, "ball.mp4", "A ball lies there.", "A melon.")
+        assert result.exit_code == 0
+        assert not [place for place in killed if (place / f"{WORKSPACE}killed").exists()]
+    assert [path.read_text() for path in made] == ["made meanwhile"] * 2
 
 
 def test_several_workers_find_the_same(caption: Caption, clips: Path) -> None:

@@ -142,6 +142,49 @@ class TestIndex:
         (library.folder / INDEX).write_bytes(content)
         assert library.find("dog") == expected
 
+    @pytest.mark.parametrize(
+        "part", ["clips", "segments", "texts_data", "planes_of_word", "stems_data", "vectors"]
+    )
+    def test_is_made_again_where_a_page_is_damaged(self, library: Library, part: str) -> None:
+        expected = library.find("dog"), library.more_like("beach.mp4")
+        path = library.folder / INDEX
+        with sqlite3.connect(path) as other:
+            query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+            (page,) = other.execute(query, (part,)).fetchone()
+            (size,) = other.execute("PRAGMA page_size").fetchone()
+        with path.open("r+b") as stream:
+            stream.seek((page - 1) * size)
+            stream.write(b"\xff" * size)
+        assert (library.find("dog"), library.more_like("beach.mp4")) == expected
+        with sqlite3.connect(path) as other:
+            assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        read: list[str] = []
+        with Finder(library, advance=lambda: read.append("clip")):
+            assert not read
+
+    def test_goes_on_in_memory_where_it_must_not_be_written(self, library: Library) -> None:
+        path = library.folder / INDEX
+        with Finder(library) as finder:
+            before = path.read_bytes()
+            add(library, "new.mp4", "A zebra eats.", words=make_words({}))
+            # As in a folder of somebody else's, also for root.
+            finder.index._db.execute("PRAGMA query_only = 1")
+            finder.refresh()
+            assert [answer.name for answer in finder.find("zebra")] == ["new.mp4"]
+        assert path.read_bytes() == before
+
+    def test_a_fault_that_stays_is_one_line(self, library: Library) -> None:
+        with Finder(library) as finder, pytest.raises(CorpusError, match=f"{INDEX}: cannot be"):
+            finder.ask(lambda: finder.index._db.execute("SELECT 1 FROM nowhere"))
+
+    def test_what_others_take_in_meanwhile_is_left_for_later(self, library: Library) -> None:
+        with Finder(library) as finder:
+            expected = finder.find("dog")
+            add(library, "new.mp4", "A dog, a zebra.", words=make_words({}))
+            assert [answer.name for answer in library.find("zebra")] == ["new.mp4"]
+            assert finder.find("zebra") == []
+            assert [each.name for each in finder.find("dog")] == [each.name for each in expected]
+
     def test_is_made_again_where_it_is_of_another_version(self, library: Library) -> None:
         expected = library.find("dog")
         with sqlite3.connect(library.folder / INDEX) as other:

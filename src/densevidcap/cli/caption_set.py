@@ -71,7 +71,7 @@ def choose_library(listing: Listing) -> Path | None:
 
 
 def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoReturn:
-    """Ends with exit code 1 if a clip failed."""
+    """Ends with exit code 1 if a clip failed, or is missing in a file about the set."""
     if refused:
         raise click.UsageError(
             f"{' '.join(refused)}: not with a library; `densevidcap export {run.library}` writes"
@@ -118,8 +118,10 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
                 )
             finally:
                 library.write_failures()
+        missing = []
         for kind in run.kinds:
-            export_set(library, kind, run.library / EXPORTS, overwrite=True)
+            missing += export_set(library, kind, run.library / EXPORTS, overwrite=True)
+        tell_missing(missing)
     told = [f"{tally.captioned:,} captioned"]
     if planned.done:
         told.append(f"{planned.done:,} done before")
@@ -130,7 +132,7 @@ def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoRet
 
         told.append(f"{len(tally.failed):,} failed, as told above: {name_some([*tally.failed])}")
     echo(f"densevidcap: {run.library}: {', '.join(told)}", err=True)
-    sys.exit(1 if tally.failed else 0)
+    sys.exit(1 if tally.failed or missing else 0)
 
 
 def choose_crew(run: SetRun, clips: int) -> Crew:
@@ -202,20 +204,38 @@ def export_set(
     beside: bool = False,
     overwrite: bool = False,
     advance: Callable[[], None] = lambda: None,
-) -> list[Path]:
-    """Files of all clips that are done, whose names they are told by."""
+) -> list[str]:
+    """Files of all clips that are done, whose names they are told by.
+
+    Returned is why clips were left out: they are gone, or what is known of them is damaged.
+    """
+    from densevidcap.errors import CorpusError
     from densevidcap.export.sets import SetRow, write_set
 
     files = library.list_files()
+    missing: list[str] = []
 
     def rows() -> Iterator[SetRow]:
         for source, place in files:
             assert source.identity is not None
-            yield SetRow(source.name, place, library.captions(source.identity, place))
+            try:
+                captions = library.captions(source.identity, place)
+            except CorpusError as error:
+                missing.append(f"{source.name}: {error}")
+                advance()
+                continue
+            yield SetRow(source.name, place, captions)
 
-    paths = write_set(rows, kind, out, columns, beside, overwrite, advance)
+    places = [(source.name, place) for source, place in files]
+    paths = write_set(rows, kind, out, columns, beside, overwrite, advance, places, missing)
     for path in paths[:1] if len(paths) > 10 else paths:
         echo(path, err=True)
     if len(paths) > 10:
         echo(f"and {len(paths) - 1:,} more", err=True)
-    return paths
+    return missing
+
+
+def tell_missing(missing: Sequence[str]) -> None:
+    """Each once, whatever number of formats it is missing in."""
+    for line in dict.fromkeys(missing):
+        echo(f"densevidcap: left out: {line}", err=True)

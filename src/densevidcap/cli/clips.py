@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -103,7 +103,7 @@ def plan_outputs(
     if out is not None:
         kinds = kinds or ["json"]
     folder = out or Path()
-    starts = name_files(names)
+    starts = name_by_ids(names)
 
     def place(name: str, kind: str) -> Path:
         usual = folder / f"{starts[name]}{ENDINGS[kind]}"
@@ -185,15 +185,32 @@ def visit_clips(
 
 
 def name_files(sources: Iterable[str]) -> dict[str, str]:
-    """How the names of files about each clip begin: like its own, numbered where equal.
+    """How the names of files about each clip begin: like its own, numbered where equal."""
+    from densevidcap.data.names import drop_ending
 
-    Names that differ only in the case of letters are equal to some file systems.
-    """
-    names: dict[str, str] = {}
+    return _number(
+        {each: drop_ending(Path(each.rpartition("::")[2]).absolute().name) for each in sources}
+    )
+
+
+def name_by_ids(ids: Iterable[str]) -> dict[str, str]:
+    """The same of clips that have ids: folders in an id are part of it."""
+    from densevidcap.data.names import drop_ending
+
+    names = {}
+    for each in ids:
+        path = PurePath(drop_ending(each))
+        parts = [part for part in path.parts if part not in ("..", path.anchor)]
+        names[each] = "-".join(parts) or "clip"
+    return _number(names)
+
+
+def _number(names: Mapping[str, str]) -> dict[str, str]:
+    """Names that differ only in the case of letters are equal to some file systems."""
+    numbered: dict[str, str] = {}
     taken: set[str] = set()
-    for source in dict.fromkeys(sources):
-        stem = Path(source.rpartition("::")[2]).absolute().stem
-        numbered = (f"{stem}-{number}" for number in count(2))
-        names[source] = next(n for n in chain([stem], numbered) if n.casefold() not in taken)
-        taken.add(names[source].casefold())
-    return names
+    for each, name in names.items():
+        further = (f"{name}-{number}" for number in count(2))
+        numbered[each] = next(n for n in chain([name], further) if n.casefold() not in taken)
+        taken.add(numbered[each].casefold())
+    return numbered

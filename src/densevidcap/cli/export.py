@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from densevidcap.cli.caption_set import EXPORTS, export_set
+from densevidcap.cli.caption_set import EXPORTS, export_set, tell_missing
 from densevidcap.cli.clips import OVERWRITE, show_progress
 from densevidcap.export.formats import FORMATS, SET_FORMATS
 
@@ -53,7 +54,8 @@ def command(
                  for each clip what `densevidcap caption` writes
 
     Corrections are in all of them. What lies in the library's own folder for such files is
-    replaced; elsewhere only with --overwrite.
+    replaced; elsewhere only with --overwrite. Clips that are gone where a format needs them, or
+    whose result is damaged, are named and left out, and the exit code is 1.
     """
     from densevidcap.library.store import Library
 
@@ -63,10 +65,11 @@ def command(
         raise click.UsageError(f"--out {out} is a file: give one --format")
     opened = Library(library)
     is_own = out is None and not beside
+    missing: list[str] = []
     with show_progress() as progress:
         for kind in kinds:
             task = progress.add_task(f"Writing {kind}", total=len(opened))
-            export_set(
+            missing += export_set(
                 opened,
                 kind,
                 out or library / EXPORTS,
@@ -75,3 +78,6 @@ def command(
                 overwrite or is_own,
                 lambda task=task: progress.advance(task),  # type: ignore[misc]
             )
+    tell_missing(missing)
+    if missing:
+        sys.exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from densevidcap.cli.clips import FAIL_FAST, MODEL_S, OVERWRITE, keeping, name_files, visit_clips
+from densevidcap.cli.clips import FAIL_FAST, MODEL_S, OVERWRITE, keeping, name_by_ids, visit_clips
 from densevidcap.cli.printing import echo
 from densevidcap.outputs import Inputs, check_outputs
 
@@ -59,7 +59,7 @@ def command(
 
     records = {record.id: record for record in choose_described(data, ids)}
     sources = {each: str(record.source) for each, record in records.items()}
-    starts = name_files(records)
+    starts = name_by_ids(records)
     drawings = {
         each: (out / f"{starts[each]}-sheet.png", out / f"{starts[each]}-responses.png")
         for each in records

@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from densevidcap.data.failures import naming
+from densevidcap.data.names import drop_ending
 from densevidcap.data.text import format_clock
-from densevidcap.errors import MissingExtraError
+from densevidcap.errors import ClipError, MissingExtraError
 from densevidcap.export.formats import ENDINGS, SET_FORMATS, ExportError, save
 from densevidcap.export.json_file import to_dict
 from densevidcap.files import replacing
@@ -97,18 +101,24 @@ def write_set(
     beside: bool = False,
     overwrite: bool = False,
     advance: Callable[[], None] = lambda: None,
+    places: Sequence[tuple[str, str]] | None = None,
+    missing: list[str] | None = None,
 ) -> list[Path]:
     """Write a set as one file (`out` is that file, or its folder) or as a file for each clip.
 
     The latter lie in `out` as the clips do in their folder, or `beside` the clips. Nothing is
-    written if any of them may not be. `advance` is called after each clip.
+    written if any of them may not be. `advance` is called after each clip. `places` are names and
+    files of all clips, also of those that `rows` leaves out. Of clips that a format needs and that
+    cannot be read, the reason is added to `missing`, and the others are written; without it, it is
+    raised.
     """
     wanted = parse_columns(columns)
     if kind not in SET_FORMATS and kind not in ENDINGS:
         raise ExportError(
             f"{kind}: no such format; use one of {' '.join([*SET_FORMATS, *ENDINGS])}"
         )
-    places = [(row.name, row.place) for row in rows()]
+    if places is None:
+        places = [(row.name, row.place) for row in rows()]
     found = SET_FORMATS.get(kind)
     if found is not None and found.per == "set":
         if beside:
@@ -121,14 +131,29 @@ def write_set(
     inputs = Inputs(clips=[place for _, place in places])
     paths = _name_files(places, ending, None if beside else out, inputs)
     check_outputs(paths, inputs, overwrite)
-    for row, path in zip(_following(rows(), advance), paths, strict=True):
-        if kind == "txt":
-            _write_text(path, "".join(f"{each.text}\n" for each in row.captions), overwrite)
-        elif kind == "xmp":
-            _write_text(path, _render_xmp(row.captions), overwrite)
+    named = dict(zip(places, paths, strict=True))
+    written = []
+    for row in _following(rows(), advance):
+        path = named[row.name, row.place]
+        try:
+            with naming(row.place):
+                _write_clip(row, path, kind, overwrite)
+        except ClipError as error:
+            if missing is None:
+                raise
+            missing.append(str(error))
         else:
-            save(row.captions, path, kind, overwrite=overwrite)
-    return paths
+            written.append(path)
+    return written
+
+
+def _write_clip(row: SetRow, path: Path, kind: str, overwrite: bool) -> None:
+    if kind == "txt":
+        _write_text(path, "".join(f"{each.text}\n" for each in row.captions), overwrite)
+    elif kind == "xmp":
+        _write_text(path, _render_xmp(row.captions), overwrite)
+    else:
+        save(row.captions, path, kind, overwrite=overwrite)
 
 
 def _following(rows: Iterable[SetRow], advance: Callable[[], None]) -> Iterator[SetRow]:
@@ -140,24 +165,27 @@ def _following(rows: Iterable[SetRow], advance: Callable[[], None]) -> Iterator[
 def _name_files(
     places: Sequence[tuple[str, str]], ending: str, out: Path | None, inputs: Inputs
 ) -> list[Path]:
-    """NAME.ending for NAME.mp4; NAME.mp4.ending where two would be called the same."""
+    """NAME.ending for NAME.mp4; where two would be called the same NAME.mp4.ending, and of files of
+    one name, which several folders may have, NAME.mp4-2.ending."""
     starts = []
     for name, place in places:
         if out is None:
             starts.append(Path(place))
         else:
             parts = [part for part in PurePosixPath(name).parts if part not in ("..", "/")]
-            starts.append(out.joinpath(*parts))
-    short = [start.with_suffix(ending) for start in starts]
-    taken: dict[str, int] = {}
-    for path in short:
-        taken[str(path).casefold()] = taken.get(str(path).casefold(), 0) + 1
-    return [
-        start.with_name(start.name + ending)
-        if taken[str(path).casefold()] > 1 or path in inputs
-        else path
-        for start, path in zip(starts, short, strict=True)
-    ]
+            starts.append(out.joinpath(*parts or ["clip"]))
+    short = [start.with_name(drop_ending(start.name) + ending) for start in starts]
+    often = Counter(str(path).casefold() for path in short)
+    taken = {name for name, times in often.items() if times == 1}
+    paths = []
+    for start, path in zip(starts, short, strict=True):
+        if often[str(path).casefold()] > 1 or path in inputs:
+            numbered = (start.with_name(f"{start.name}-{number}{ending}") for number in count(2))
+            full = chain([start.with_name(start.name + ending)], numbered)
+            path = next(each for each in full if str(each).casefold() not in taken)
+            taken.add(str(path).casefold())
+        paths.append(path)
+    return paths
 
 
 def _write_text(path: Path, text: str, overwrite: bool) -> None:
@@ -252,8 +280,12 @@ def _write_predictions(
 ) -> None:
     said: dict[str, Any] = {}
     for row in rows:
-        stem = PurePosixPath(row.name).stem
-        said[row.name if stem in said else stem] = [caption.text for caption in row.captions]
+        name = drop_ending(row.name)
+        if Path(row.place).as_posix().endswith(f"/{row.name}"):
+            # The path of a file, and no id: people go by its last part.
+            name = name.rpartition("/")[2]
+        key = next((key for key in (name, row.name) if key not in said), row.place)
+        said[key] = [caption.text for caption in row.captions]
     _write_text(path, json.dumps(said, indent=1) + "\n", overwrite)
 
 

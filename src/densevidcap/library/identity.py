@@ -49,7 +49,9 @@ def _list_extents(clip: Clip) -> Sequence[Extent]:
         return [clip.extent]
     if isinstance(clip, PictureClip):
         return clip.pictures
-    raise TypeError(f"no clip of files: {type(clip).__name__}")
+    raise ClipError(
+        f"{clip.name}: holds features, which libraries do not keep; caption it without --library"
+    )
 
 
 def _read(extent: Extent) -> Iterator[bytes]:

@@ -346,14 +346,20 @@ class _Numbered(NamedTuple):
 
 
 @contextmanager
-def open_index(library: Library) -> Iterator[Index]:
+def open_index(library: Library, fault: sqlite3.DatabaseError | None = None) -> Iterator[Index]:
     """The library's, made anew if it is missing, damaged or of another version.
 
-    Where the folder cannot be written, one in memory that is gone afterwards.
+    Where it cannot be read or written, one in memory that is gone afterwards. A `fault` is what
+    went wrong with it when it was open.
     """
     folder = library.folder
     with ExitStack() as stack:
         try:
+            if isinstance(fault, sqlite3.OperationalError):
+                raise fault
+            if fault is not None:
+                # Damaged: our own file, which holds nothing that is not elsewhere too.
+                (folder / INDEX).unlink(missing_ok=True)
             connection = _connect(folder / INDEX)
         except (sqlite3.OperationalError, OSError):
             folder = Path(stack.enter_context(TemporaryDirectory()))

@@ -11,17 +11,12 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from densevidcap.data.names import VIDEO_SUFFIXES
 from densevidcap.data.pictures import SUFFIXES as PICTURE_SUFFIXES
 from densevidcap.data.pictures import natural_order
-from densevidcap.data.shards import VIDEO_SUFFIXES
 from densevidcap.data.text_files import open_text
 from densevidcap.errors import ClipError, CorpusError
 
-SUFFIXES = VIDEO_SUFFIXES | {
-    *(".3gp", ".asf", ".divx", ".flv", ".m2ts", ".m2v", ".mpeg", ".mts"),
-    *(".mxf", ".ogv", ".ts", ".vob", ".wmv"),
-}
-"""Files that are taken for videos in folders. What is named itself may end in anything."""
 STDIN = "-"
 LISTS = ".txt"
 
@@ -185,11 +180,11 @@ def _walk(folder: Path, patterns: Patterns, ignored: Callable[[Path], bool]) -> 
         for name in files:
             path = Path(at, name)
             suffix = path.suffix.lower()
-            if name.startswith(".") or suffix not in SUFFIXES | PICTURE_SUFFIXES:
+            if name.startswith(".") or suffix not in VIDEO_SUFFIXES | PICTURE_SUFFIXES:
                 continue
             if not patterns.take(path.relative_to(folder).as_posix()):
                 missed += 1
-            elif suffix in SUFFIXES:
+            elif suffix in VIDEO_SUFFIXES:
                 videos.append(path)
             else:
                 pictures.append(path)

@@ -58,7 +58,8 @@ def find_alike(
         raise CorpusError(f"{clip}: nothing is kept of how it looks; {AGAIN}")
     lexicon = library.read_lexicon(record.digest)
     example = find_example(record, lexicon, clip, at, box)
-    rows = finder.index.looks.read(example.kind, record.digest, example.vectors.shape[1])
+    width = example.vectors.shape[1]
+    rows = finder.ask(lambda: finder.index.looks.read(example.kind, record.digest, width))
     if rows is None:
         return []
     answers: list[Answer] = []

@@ -8,12 +8,13 @@ library, and their weighted mean ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from math import log
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from densevidcap.errors import CorpusError
 from densevidcap.library.index import Card, Embed, Index, SegmentRow, open_index
 from densevidcap.library.looks import Ids
 from densevidcap.library.shown import ShownWords
-from densevidcap.library.store import Library, Source
+from densevidcap.library.store import INDEX, Library, Source
 from densevidcap.library.vectors import BLOCK
 from densevidcap.types import Box, Caption
 
@@ -43,6 +44,7 @@ NEAR = 0.5
 """and a sentence from this cosine on between its meaning and the question's."""
 
 Scores = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 
 Where: TypeAlias = "tuple[float, float, float, Box | None]"
@@ -138,6 +140,38 @@ class Finder:
 
     def refresh(self, advance: Callable[[], None] = lambda: None) -> bool:
         """Take in what is new or changed in the library; whether anything is."""
+        try:
+            return self._refresh(advance)
+        except sqlite3.DatabaseError as fault:
+            with self._mending(fault):
+                return self._refresh(advance)
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """The answer to what is asked of the index, which is made anew if it proves damaged."""
+        try:
+            return question()
+        except sqlite3.DatabaseError as fault:
+            with self._mending(fault):
+                self._refresh(lambda: None)
+                return question()
+
+    @contextmanager
+    def _mending(self, fault: sqlite3.DatabaseError) -> Iterator[None]:
+        """Around a second try, with another index; what goes wrong again is told."""
+        if isinstance(fault, sqlite3.ProgrammingError):
+            raise fault
+        try:
+            self._stack.close()
+            self.index = self._stack.enter_context(open_index(self.library, fault))
+            self.segments = {}
+            yield
+        except sqlite3.Error as error:
+            path = self.library.folder / INDEX
+            raise CorpusError(
+                f"{path}: cannot be used ({error}); remove it, it is made again"
+            ) from error
+
+    def _refresh(self, advance: Callable[[], None]) -> bool:
         self.library.reread()
         changed = self.index.update(self.library, self._embed, advance) > 0
         # Other processes may have taken in what is new.
@@ -154,7 +188,8 @@ class Finder:
 
     def read_cards(self) -> list[Card]:
         """The clips that have a file, at a glance."""
-        return [card for card in self.index.read_cards() if card.identity in self.files]
+        cards = self.ask(lambda: self.index.read_cards())
+        return [card for card in cards if card.identity in self.files]
 
     def __enter__(self) -> Finder:
         return self
@@ -175,6 +210,9 @@ class Finder:
 
     def find(self, question: str, most: int = 10) -> list[Answer]:
         """The best first. Segments that nothing speaks for are no answers."""
+        return self.ask(lambda: self._find(question, most))
+
+    def _find(self, question: str, most: int) -> list[Answer]:
         if not self.segments:
             return []
         signals = {name: standardise(scores) for name, scores in self.score(question).items()}
@@ -196,11 +234,13 @@ class Finder:
 
     def _score_sentences(self, words: Sequence[str]) -> Scores | None:
         matches = self.index.match(words, (1.0, UNSAID))
-        if not matches:
+        # Another process may have taken in more since.
+        known = {self._place[each]: matches[each] for each in matches if each in self._place}
+        if not known:
             return None
         scores = np.zeros(len(self.segments))
-        for segment, score in matches.items():
-            scores[self._place[segment]] = score
+        for place, score in known.items():
+            scores[place] = score
         return scores
 
     def _score_words(self, words: Sequence[str]) -> Scores | None:

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from densevidcap.data.text_files import read_json
-from densevidcap.errors import CorpusError, OutputError
+from densevidcap.errors import ClipError, CorpusError, OutputError
 from densevidcap.export.json_file import UNSOUND, caption_from_dict, from_dict, to_dict
 from densevidcap.files import WORKSPACE, hold, replacing, writing
 from densevidcap.intake import parse_json
@@ -126,11 +126,19 @@ class Library:
     @contextmanager
     def writing_alone(self) -> Iterator[None]:
         refusal = OutputError(f"{self.folder}: {BUSY}; wait for it, or end it")
-        with hold(self.folder, refusal):
-            for left in self.folder.glob(f"*/*/{WORKSPACE}*/"):
-                shutil.rmtree(left, ignore_errors=True)
+        with hold(self.folder, refusal, tidy=False):
+            self._tidy()
             self.reread()
             yield
+
+    def _tidy(self) -> None:
+        """Remove what killed writers of the library left, and nothing of those who write files of
+        it: they hold nothing, and may be at work in its folder."""
+        left = [each for kind, _ in _PARTS for each in self.folder.glob(f"{kind}/??/{WORKSPACE}*/")]
+        for name in (CARD, FAILED):
+            left += [path.parent for path in self.folder.glob(f"{WORKSPACE}*/{name}")]
+        for folder in left:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def reread(self) -> None:
         """Others may have written since."""
@@ -172,12 +180,21 @@ class Library:
         self.sources[source.path] = source
 
     def locate(self, source: Source) -> str:
-        """Where the file is by now: where it was, or the same way from the library as then."""
-        if not _is_there(source.path) and source.way is not None:
-            moved = name_path(self.folder / source.way)
-            if _is_there(moved):
-                return moved
-        return source.path
+        """Where the file is by now: where it was, or the same way from the library as then.
+
+        If there is something at both, it is what looks as the file did when it was noted.
+        """
+        if source.way is None:
+            return source.path
+        moved = name_path(self.folder / source.way)
+        if moved == source.path or not _is_there(moved):
+            return source.path
+        if not _is_there(source.path):
+            return moved
+        has_moved = not _is_as_noted(source.path, source.stamp) and _is_as_noted(
+            moved, source.stamp
+        )
+        return moved if has_moved else source.path
 
     def list_files(self) -> list[tuple[Source, str]]:
         """Every file whose clip is done, with its place; in the order of their names.
@@ -494,6 +511,17 @@ def _find_way(path: str, start: Path) -> str | None:
 
 def _is_there(place: str) -> bool:
     return lexists(place) or ("::" in place and lexists(place.rpartition("::")[0]))
+
+
+def _is_as_noted(place: str, noted: str) -> bool:
+    # Readers of clips take a while to load, and are needed only after a move.
+    from densevidcap.data.clip import open_clip
+    from densevidcap.library.identity import stamp
+
+    try:
+        return stamp(open_clip(place)) == noted
+    except ClipError:
+        return False
 
 
 def _apply(captions: DenseCaptions, correction: Correction) -> DenseCaptions:
