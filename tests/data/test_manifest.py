@@ -25,7 +25,7 @@ CLIP = ClipRecord("a", None, ("a man runs",), "sports", "train")
 
 @settings(max_examples=50)
 @given(
-    st.lists(records, max_size=5, unique_by=lambda record: record.id),
+    st.lists(records, min_size=1, max_size=5, unique_by=lambda record: record.id),
     st.sampled_from(["clips.jsonl", "clips.jsonl.gz"]),
 )
 def test_what_is_written_is_read(clips: list[ClipRecord], name: str) -> None:
@@ -116,6 +116,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(CorpusError, match="comes twice"):
         write_manifest(path, [CLIP, CLIP])
+    with pytest.raises(CorpusError, match=r"clips\.jsonl: no clips in it"):
+        write_manifest(path, [])
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

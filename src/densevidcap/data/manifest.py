@@ -57,7 +57,7 @@ def read_manifest(path: Path | str) -> Iterator[ClipRecord]:
 
 
 def write_manifest(path: Path | str, records: Iterable[ClipRecord]) -> int:
-    """Write all records or, if one of them fails, nothing; return how many there were.
+    """Write all records or, if one of them fails or there is none, nothing; return how many.
 
     Sources below the manifest's folder are written relative to it, so that a
     corpus can be moved as one folder; all others become absolute.
@@ -72,6 +72,8 @@ def write_manifest(path: Path | str, records: Iterable[ClipRecord]) -> int:
             seen.add(record.id)
             row = asdict(record) | {"source": _portable(record.source, folder)}
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        if not seen:
+            raise CorpusError(f"{path}: no clips in it, so it is not written; check the corpus")
     return len(seen)
 
 
