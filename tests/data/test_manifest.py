@@ -122,6 +122,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "clips.jsonl"
+    clip = ClipRecord("caf\udce9", str(tmp_path / "caf\udce9.mp4"), ("a man",), None, "train")
+    with pytest.raises(CorpusError) as caught:
+        write_manifest(path, [CLIP, clip])
+    expected = f"{tmp_path}/caf\\xe9.mp4: its name is not UTF-8; rename it"
+    assert str(caught.value) == expected
+    assert not path.exists()
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"clips\.jsonl: cannot be written"):

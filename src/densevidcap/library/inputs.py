@@ -119,7 +119,7 @@ def _expand(asked: Sequence[str]) -> Iterator[str]:
     """Globs, lists and standard input to the paths that they stand for."""
     for each in asked:
         if each == STDIN:
-            paths = _split(sys.stdin.read())
+            paths = _split(_read_stdin())
             if not paths:
                 raise CorpusError("standard input: names no clips; give one path a line")
             yield from paths
@@ -132,6 +132,14 @@ def _expand(asked: Sequence[str]) -> Iterator[str]:
             yield from found
         else:
             yield each
+
+
+def _read_stdin() -> str:
+    """Names of files in whatever bytes they have."""
+    # So it is where a shell has closed it.
+    if sys.stdin is None:
+        raise CorpusError("standard input: is closed; give one path a line")
+    return os.fsdecode(sys.stdin.buffer.read())
 
 
 def _read_list(path: Path) -> list[str]:
