@@ -72,7 +72,7 @@ def test_nothing_is_drawn_without_a_sheet(tmp_path: Path) -> None:
         finally:
             print("densevidcap.viz.contact_sheet" in sys.modules)
     """
-    for more, drawn in ([], "False"), (["--sheet", sheet], "True"):
+    for more, drawn in ([], "False"), (["--sheet", str(sheet)], "True"):
         run = subprocess.run(
             [sys.executable, "-c", program, "frames", gif, *more], capture_output=True, text=True
         )
