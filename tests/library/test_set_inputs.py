@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from densevidcap.cli.caption_set import choose_library
 from densevidcap.errors import ClipError, CorpusError
 from densevidcap.library.inputs import Listing, Patterns, Pictures, list_set
 
@@ -119,6 +120,14 @@ def test_a_file_with_signs_of_patterns_in_its_name(tmp_path: Path) -> None:
     path = tmp_path / "clip[1].mp4"
     path.touch()
     assert [clip.source for clip in list_set([str(path)]).clips] == [str(path)]
+
+
+def test_the_folder_above_has_a_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder / "day 1")
+    assert choose_library(list_set([".."])) == Path("shoot.library")
+    assert choose_library(list_set(["."])) == Path("day 1.library")
+    (clip,) = list_set([".."], Patterns(["*.jpg"]), "frames").clips
+    assert clip == ("..", "shoot")
 
 
 def test_lists_of_paths(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

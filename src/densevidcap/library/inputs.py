@@ -104,11 +104,16 @@ def list_set(
         if not is_one_clip:
             folders.append(folder)
         for source in sources:
-            name = folder.absolute().name if is_one_clip else source.relative_to(folder).as_posix()
+            name = name_folder(folder) if is_one_clip else source.relative_to(folder).as_posix()
             clips.setdefault(str(source), Named(each if is_one_clip else str(source), name))
         if found.videos and pictures == "auto":
             left_out += map(str, found.pictures)
     return Listing(tuple(clips.values()), tuple(folders), tuple(left_out), missed)
+
+
+def name_folder(folder: Path) -> str:
+    """As it is called where it lies, also of `.` and `..`; the topmost one has no name."""
+    return (folder.resolve() if folder.name == ".." else folder.absolute()).name
 
 
 def _name(source: str) -> str:
