@@ -14,7 +14,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import load_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from tests.killed_training import RESULT, STEPS, train
 from tests.models.small_world import write_corpus
 from torch import Tensor, nn
@@ -113,6 +114,50 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     assert TrainingLoop(second, options, tmp_path).train() == history
     assert not second.batches_seen
     assert first.validate() == second.validate()
+
+
+class StoppedError(Exception):
+    """In place of a kill."""
+
+
+class StoppedLine(Line):
+    """It stops after so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self.steps = steps
+
+    def loss(self, batch: Tensor) -> Tensor:
+        if len(self.batches_seen) == self.steps:
+            raise StoppedError
+        return super().loss(batch)
+
+
+@pytest.mark.parametrize("steps", [1, 5, 8])
+def test_a_stopped_run_tells_the_losses_of_whole_epochs(tmp_path: Path, steps: int) -> None:
+    options = OptimisationConfig(epochs=3, checkpoint_seconds=0)
+    straight = TrainingLoop(Line(), options, tmp_path / "straight").train()
+    with pytest.raises(StoppedError):
+        TrainingLoop(StoppedLine(steps), options, tmp_path / "stopped").train()
+    resumed = Line()
+    assert TrainingLoop(resumed, options, tmp_path / "stopped").train() == straight
+    assert len(resumed.batches_seen) == 15 - steps
+    histories = [(tmp_path / name / HISTORY).read_text() for name in ("straight", "stopped")]
+    assert histories[0] == histories[1]
+
+
+def test_checkpoints_without_losses_are_gone_on_from(tmp_path: Path) -> None:
+    options = OptimisationConfig(epochs=2, checkpoint_seconds=0)
+    straight = TrainingLoop(Line(), options, tmp_path / "straight").train()
+    with pytest.raises(StoppedError):
+        TrainingLoop(StoppedLine(7), options, tmp_path / "stopped").train()
+    path = tmp_path / "stopped" / CHECKPOINT
+    with safe_open(path, "pt") as file:
+        header = file.metadata()
+    del header["losses"]
+    save_file(load_file(path), path, header)
+    resumed = TrainingLoop(Line(), options, tmp_path / "stopped").train()
+    assert [each["guess"] for each in resumed] == [each["guess"] for each in straight]
 
 
 def test_a_run_with_other_options_is_refused(tmp_path: Path) -> None:

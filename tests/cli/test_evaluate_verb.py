@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.data.made_clips import write_video
+from tests.export.made_captions import make_captions
 
 from densevidcap.cli import root
+from densevidcap.export import save
 from densevidcap.metrics import METRICS
 
 REFERENCES = {
@@ -54,6 +57,23 @@ def test_scores_are_printed_and_written(tmp_path: Path) -> None:
     assert written["dense"]["count"] == 3
     assert written["dense"]["predicted"]["different"] == pytest.approx(2)
     assert list(written["dense"]["null"]) == ["0", "2"]
+
+
+def test_other_exports_may_lie_beside_results(tmp_path: Path) -> None:
+    captions, results = make_captions(write_video(tmp_path / "v1.mp4")), tmp_path / "results"
+    results.mkdir()
+    for name in ("v1.json", "v1.coco.json", "v1.fiftyone.json"):
+        save(captions, results / name)
+    save(captions, results / "v2.coco.json", "json")
+    (results / "predictions.json").write_text(json.dumps(PREDICTIONS))
+    references = tmp_path / "R.json"
+    references.write_text(json.dumps({"v1": ["a dog runs"], "v2.coco": ["a dog"]}))
+    asked = ["evaluate", "--predictions", str(results), "--references", str(references)]
+    result = CliRunner().invoke(root, asked)
+    assert result.exit_code == 0, result.output
+    assert "First sentence of 2 videos" in result.output
+    (results / "notes.json").write_text("{}")
+    assert "notes.json: " in str(CliRunner().invoke(root, asked).exception)
 
 
 def test_no_java_is_needed_but_for_the_jars(

@@ -62,6 +62,23 @@ def test_broken_clip_is_named_and_the_rest_go_on(tmp_path: Path) -> None:
     assert errors[2].startswith("densevidcap: 2 of 3 clips failed, as told above: ")
 
 
+def test_nothing_is_drawn_without_a_sheet(tmp_path: Path) -> None:
+    gif, sheet = write_gif(tmp_path / "dance.gif"), tmp_path / "sheet.png"
+    program = """if True:
+        import sys
+        from densevidcap.cli import root
+        try:
+            root()
+        finally:
+            print("densevidcap.viz.contact_sheet" in sys.modules)
+    """
+    for more, drawn in ([], "False"), (["--sheet", str(sheet)], "True"):
+        run = subprocess.run(
+            [sys.executable, "-c", program, "frames", gif, *more], capture_output=True, text=True
+        )
+        assert run.stdout.splitlines()[-1] == drawn
+
+
 def test_sheet_that_cannot_be_written(tmp_path: Path) -> None:
     gif = write_gif(tmp_path / "dance.gif")
     run = subprocess.run(

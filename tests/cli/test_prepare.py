@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from densevidcap.cli import root
 from densevidcap.data.manifest import read_manifest
+from densevidcap.errors import CorpusError
 
 ANNOTATIONS = {
     "videos": [
@@ -100,3 +101,16 @@ def test_own_table(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     (clip,) = read_manifest(out)
     assert (clip.id, clip.captions) == ("cat", ("a cat",))
+
+
+@pytest.mark.parametrize("content", ["", "video,caption\n", "video,caption\ngone.mp4,a cat\n"])
+def test_a_manifest_stays_if_there_are_no_clips_for_another(tmp_path: Path, content: str) -> None:
+    table, out = tmp_path / "mine.csv", tmp_path / "clips.jsonl"
+    table.write_text(content)
+    out.write_text('{"id": "a", "captions": ["a cat"], "split": "train"}\n')
+    before = out.read_bytes()
+    asked = ["prepare", "table", str(table), "--out", str(out), "--overwrite", "--skip-missing"]
+    result = CliRunner().invoke(root, asked)
+    assert isinstance(result.exception, CorpusError)
+    assert "no clips in it" in str(result.exception)
+    assert out.read_bytes() == before

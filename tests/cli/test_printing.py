@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 from rich.text import Text
-from tests.data.made_clips import write_video
+from tests.data.made_clips import write_gif, write_video
 
 import densevidcap.cli
 from densevidcap.cli.clips import show_progress
@@ -67,6 +68,18 @@ def test_names_of_clips_tell_a_terminal_nothing(tmp_path: Path, is_clip: bool) -
     assert run.returncode == (0 if is_clip else 1)
     assert "\ufffd" in printed
     assert not set("\x1b\x07\x9b\u202e") & set(printed)
+
+
+def test_what_a_terminal_cannot_show_is_replaced(tmp_path: Path) -> None:
+    clip = write_gif(tmp_path / "犬.gif")
+    run = subprocess.run(
+        [sys.executable, "-m", "densevidcap", "frames", str(clip)],
+        capture_output=True,
+        encoding="cp1252",
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "?.gif" in run.stdout
 
 
 def test_there_is_one_way_to_the_terminal() -> None:

@@ -25,7 +25,7 @@ CLIP = ClipRecord("a", None, ("a man runs",), "sports", "train")
 
 @settings(max_examples=50)
 @given(
-    st.lists(records, max_size=5, unique_by=lambda record: record.id),
+    st.lists(records, min_size=1, max_size=5, unique_by=lambda record: record.id),
     st.sampled_from(["clips.jsonl", "clips.jsonl.gz"]),
 )
 def test_what_is_written_is_read(clips: list[ClipRecord], name: str) -> None:
@@ -116,8 +116,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(CorpusError, match="comes twice"):
         write_manifest(path, [CLIP, CLIP])
+    with pytest.raises(CorpusError, match=r"clips\.jsonl: no clips in it"):
+        write_manifest(path, [])
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "clips.jsonl"
+    clip = ClipRecord("caf\udce9", str(tmp_path / "caf\udce9.mp4"), ("a man",), None, "train")
+    with pytest.raises(CorpusError) as caught:
+        write_manifest(path, [CLIP, clip])
+    expected = f"{tmp_path}/caf\\xe9.mp4: its name is not UTF-8; rename it"
+    assert str(caught.value) == expected
+    assert not path.exists()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -68,6 +68,11 @@ def test_numbers_in_names_sort_as_numbers(numbers: list[int]) -> None:
     assert sorted(names, key=natural_order) == [f"frame{number}.PNG" for number in sorted(numbers)]
 
 
+def test_digits_of_all_scripts_can_be_sorted() -> None:
+    names = ["a1x2.mp4", "a1\u06632.mp4", "a10.mp4", "\u0663.mp4"]
+    assert sorted(names, key=natural_order) == names
+
+
 def test_animated_images_say_so(tmp_path: Path) -> None:
     path = tmp_path / "clip.webp"
     first, second = (Image.fromarray(paint(index, 2)) for index in range(2))

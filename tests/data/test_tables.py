@@ -38,6 +38,15 @@ def test_rows_become_clips(videos: Path, name: str, content: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("name", "tab"), [("t.csv", ","), ("t.tsv", "\t")])
+def test_quoted_cells_have_lines_and_quotation_marks(videos: Path, name: str, tab: str) -> None:
+    rows = [["video", "caption"], ["cat.mp4", '"""Meow"" says,\na cat"'], ["dog.mp4", 'no "cat"']]
+    (videos / name).write_text("".join(tab.join(row) + "\n" for row in rows))
+    cat, dog = read_table(videos / name)
+    assert cat.captions == ('"Meow" says,\na cat',)
+    assert dog.captions == ('no "cat"',)
+
+
 def test_optional_columns_and_a_folder(tmp_path: Path, videos: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("id,file,text,category,split\n17,cat.mp4,a cat,animals,test\n")
@@ -74,6 +83,20 @@ def test_missing_files_are_named_together_or_skipped(videos: Path) -> None:
         ("t.jsonl", json.dumps(["cat.mp4", "a cat"]), "t.jsonl:1: a line must be"),
         ("t.jsonl", '{"video": "cat.mp4", "text": 5}', "t.jsonl:1: the caption is empty or not"),
         ("t.xlsx", "", r"must end in \.csv"),
+        ("t.csv", "", r"t\.csv: no clips in it"),
+        ("t.csv", "video,caption\n", r"t\.csv: no clips in it"),
+        ("t.csv", 'video,caption\ncat.mp4,"a cat\ndog.mp4,a dog\n', r"t\.csv:2: not a sound row"),
+        ("t.csv", 'video,"caption\ncat.mp4,a cat\n', r"t\.csv:1: not a sound row"),
+        (
+            "t.tsv",
+            'video\tcaption\ncat.mp4\ta cat\ndog.mp4\t"Woof" says a dog\ncat.mp4\ta pet\n',
+            r"t\.tsv:3: not a sound row \('tab' expected .*; write a cell with",
+        ),
+        (
+            "t.tsv",
+            'video\tcaption\ncat.mp4\t"a cat\ndog.mp4\tsays a dog"\n',
+            r"t\.tsv:2: not a sound row \(a cell goes on in the rows below",
+        ),
     ],
 )
 def test_bad_tables_are_named(videos: Path, name: str, content: str, complaint: str) -> None:

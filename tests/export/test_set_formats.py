@@ -171,6 +171,9 @@ def test_parquet_is_the_same_table_or_names_its_extra(clips: Path, tmp_path: Pat
     table = parquet.read_table(path).to_pylist()
     assert [row["file"] for row in table] == ["a.mp4", "a.mp4", "b/a.mp4"]
     assert table[0]["confidence"] == 0.8
+    rows = [SetRow("caf\udce9.mp4", str(clips / "a.mp4"), make_captions(clips / "a.mp4"))]
+    (path,) = write_set(lambda: rows, "parquet", tmp_path, overwrite=True)
+    assert {row["file"] for row in parquet.read_table(path).to_pylist()} == {"caf?.mp4"}
 
 
 def test_the_verb_writes_into_the_library_or_where_it_is_told(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from densevidcap.cli.caption_set import choose_library
 from densevidcap.errors import ClipError, CorpusError
 from densevidcap.library.inputs import Listing, Patterns, Pictures, list_set
 
@@ -119,6 +122,14 @@ def test_a_file_with_signs_of_patterns_in_its_name(tmp_path: Path) -> None:
     assert [clip.source for clip in list_set([str(path)]).clips] == [str(path)]
 
 
+def test_the_folder_above_has_a_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder / "day 1")
+    assert choose_library(list_set([".."])) == Path("shoot.library")
+    assert choose_library(list_set(["."])) == Path("day 1.library")
+    (clip,) = list_set([".."], Patterns(["*.jpg"]), "frames").clips
+    assert clip == ("..", "shoot")
+
+
 def test_lists_of_paths(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = folder / "list.txt"
     listed.write_text("\ufeffclip10.mp4\r\n\n/nowhere.mp4\n")
@@ -139,9 +150,24 @@ def test_a_text_that_names_nothing_is_no_list(tmp_path: Path, text: str) -> None
 
 @pytest.mark.parametrize("text", ["a.mp4\nb\nb.mp4\n", "a.mp4\0b\nb.mp4\0"])
 def test_standard_input(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     expected = ["a.mp4", "b\nb.mp4"] if "\0" in text else ["a.mp4", "b", "b.mp4"]
     assert [clip.source for clip in list_set(["-"]).clips] == expected
-    monkeypatch.setattr("sys.stdin", io.StringIO(" \n"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" \n")))
     with pytest.raises(CorpusError, match="names no clips"):
         list_set(["-"])
+    # As Python has it where a shell has closed it.
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(CorpusError, match="standard input: is closed"):
+        list_set(["-"])
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="all names are text there")
+def test_names_of_standard_input_need_not_be_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.mp4"
+    Path(os.fsdecode(name)).touch()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(name + b"\n"), "utf-8"))
+    (clip,) = list_set(["-"]).clips
+    assert Path(clip.source).is_file()

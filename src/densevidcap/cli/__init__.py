@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from io import TextIOWrapper
 from typing import NoReturn, TextIO
 
 import click
@@ -66,6 +67,9 @@ def root() -> None:
 def main() -> None:
     """Entry point: errors the user can act on become one line and exit code 1."""
     warnings.showwarning = _show_warning
+    # What a terminal cannot show is no reason to fail; the other stream has its own way.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         root()
     except DenseVidCapError as error:

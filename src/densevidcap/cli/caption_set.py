@@ -63,11 +63,13 @@ def list_asked(
 
 def choose_library(listing: Listing) -> Path | None:
     """Where results go if nobody says: nowhere, or for one folder of clips, FOLDER.library here."""
+    from densevidcap.library.inputs import name_folder
+
     if not listing.folders:
         return None
     if len(listing.folders) > 1:
         raise click.UsageError("several folders of clips: name one for all results with --library")
-    return Path(f"{listing.folders[0].absolute().name or 'clips'}.library")
+    return Path(f"{name_folder(listing.folders[0]) or 'clips'}.library")
 
 
 def caption_set(run: SetRun, split: str | None, refused: Sequence[str]) -> NoReturn:

@@ -13,6 +13,7 @@ import click
 
 from densevidcap.cli.clips import OVERWRITE
 from densevidcap.cli.printing import echo
+from densevidcap.export.formats import ENDINGS, SET_FORMATS
 from densevidcap.outputs import Inputs, check_outputs
 
 if TYPE_CHECKING:
@@ -130,25 +131,39 @@ def _read_sentences(path: Path, k: int | None) -> tuple[dict[str, Sequence[Capti
     return {}, replace(read, sentences={clip: s[:k] for clip, s in read.sentences.items()})
 
 
+_OTHERS = tuple(
+    ending
+    for ending in (*ENDINGS.values(), *(each.ending for each in SET_FORMATS.values()))
+    if ending.endswith(".json") and ending != ENDINGS["json"]
+)
+"""How other exports end that are JSON too."""
+
+
 def _read_results(path: Path) -> dict[str, Sequence[Caption]]:
     """The captions of each clip, if it is a folder of results or one of them."""
-    from densevidcap.data.text_files import read_json
     from densevidcap.errors import CorpusError
     from densevidcap.export.json_file import read_captions
 
     files = [path]
     if path.is_dir():
-        files = sorted(path.glob("*.json"))
+        # Other exports may lie beside results; a clip's own name may end like theirs too.
+        found = sorted(path.glob("*.json"))
+        files = [file for file in found if not file.name.endswith(_OTHERS) or _is_result(file)]
         if not files:
             raise CorpusError(
                 f"{path}: no results in it; write them with: densevidcap caption CLIP "
                 "--format json --out FOLDER"
             )
-    else:
-        content = read_json(path, file_names=True)
-        if not (isinstance(content, dict) and {"version", "captions"} <= content.keys()):
-            return {}
+    elif not _is_result(path):
+        return {}
     return {file.stem: read_captions(file).captions for file in files}
+
+
+def _is_result(path: Path) -> bool:
+    from densevidcap.data.text_files import read_json
+
+    content = read_json(path, file_names=True)
+    return isinstance(content, dict) and {"version", "captions"} <= content.keys()
 
 
 def _read_truth(predictions: Path, said: Mapping[str, Sequence[Caption]], boxes: Path) -> BoxFile:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from densevidcap.data.clip import Clip, ClipInfo
-    from densevidcap.data.sampling import Sampling, Shot, Strategy
+    from densevidcap.data.sampling import Shot, Strategy
+    from densevidcap.types import Frames
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,18 @@ def command(
     if sheet is not None:
         check_outputs([sheet], Inputs(clips), overwrite)
     sampling = Sampling(cast("Strategy", strategy), frames, seed)
-    found = visit_clips(
-        clips,
-        "Reading",
-        lambda source, _: _look_at(open_clip(source, frame_rate=frame_rate), sampling, size),
-        fail_fast,
-    )
-    reports, strips = [report for report, _ in found], [strip for _, strip in found]
+    strips: list[Image.Image] = []
+
+    def look(source: str, _: object) -> Report:
+        clip = open_clip(source, frame_rate=frame_rate)
+        frames = clip.sample(sampling, (size, size))
+        report = _tell(clip, frames)
+        # Of many clips they take much memory.
+        if sheet is not None:
+            strips.append(_draw(clip, frames))
+        return report
+
+    reports = visit_clips(clips, "Reading", look, fail_fast)
     if as_json:
         echo(json.dumps([report.as_json() for report in reports], indent=2))
     elif reports:
@@ -111,21 +117,24 @@ def command(
     sys.exit(0 if len(reports) == len(clips) else 1)
 
 
-def _look_at(clip: Clip, sampling: Sampling, size: int) -> tuple[Report, Image.Image]:
+def _tell(clip: Clip, frames: Frames) -> Report:
     from densevidcap.data.shots import find_shots
-    from densevidcap.viz.contact_sheet import draw_strip
 
     rate = 16_000
     sound = clip.sound(rate)
-    frames = clip.sample(sampling, (size, size))
-    report = Report(
+    return Report(
         clip.name,
         clip.info,
         list(find_shots(clip)),
         None if sound is None else len(sound) / rate,
         frames.times.tolist(),
     )
-    return report, draw_strip(clip.name, frames, (clip.info.width, clip.info.height))
+
+
+def _draw(clip: Clip, frames: Frames) -> Image.Image:
+    from densevidcap.viz.contact_sheet import draw_strip
+
+    return draw_strip(clip.name, frames, (clip.info.width, clip.info.height))
 
 
 def _print_table(reports: Sequence[Report]) -> None:

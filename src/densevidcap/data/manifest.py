@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -57,7 +58,7 @@ def read_manifest(path: Path | str) -> Iterator[ClipRecord]:
 
 
 def write_manifest(path: Path | str, records: Iterable[ClipRecord]) -> int:
-    """Write all records or, if one of them fails, nothing; return how many there were.
+    """Write all records or, if one of them fails or there is none, nothing; return how many.
 
     Sources below the manifest's folder are written relative to it, so that a
     corpus can be moved as one folder; all others become absolute.
@@ -71,7 +72,14 @@ def write_manifest(path: Path | str, records: Iterable[ClipRecord]) -> int:
                 raise CorpusError(f"{path}: clip '{record.id}' comes twice; clips need unique ids")
             seen.add(record.id)
             row = asdict(record) | {"source": _portable(record.source, folder)}
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            try:
+                stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            except UnicodeEncodeError:
+                # Only names of files can hold what UTF-8 has no bytes for.
+                name = os.fsencode(record.source or record.id).decode("utf-8", "backslashreplace")
+                raise CorpusError(f"{name}: its name is not UTF-8; rename it") from None
+        if not seen:
+            raise CorpusError(f"{path}: no clips in it, so it is not written; check the corpus")
     return len(seen)
 
 

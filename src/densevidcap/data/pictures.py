@@ -113,4 +113,6 @@ def open_folder(folder: Path, frame_rate: float, limits: Limits) -> PictureClip:
 
 def natural_order(name: str) -> list[str | int]:
     """A sort key that compares the numbers in names as numbers."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"([0-9]+)", name.lower())]
+    parts = re.split(r"([0-9]+)", name.lower())
+    # Digits of other scripts are text, which is all that they can be compared with.
+    return [int(part) if part.isascii() and part.isdecimal() else part for part in parts]

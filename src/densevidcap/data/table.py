@@ -38,6 +38,8 @@ def read_table(
         except ValueError as error:
             raise CorpusError(f"{path}:{number}: {error}") from error
         clips[clip.id] = clip
+    if not clips:
+        raise CorpusError(f"{path}: no clips in it; a table has a row for each of their captions")
     if by_id:
         yield from clips.values()
         return

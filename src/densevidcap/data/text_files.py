@@ -89,15 +89,33 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row by its columns' names, with its line number; missing cells are None."""
+    """Each row by its columns' names, with its line number; missing cells are None.
+
+    A quotation mark that opens a cell and is not closed would take the rows below into it.
+    """
     with open_text(path) as stream:
-        rows = csv.DictReader(stream, delimiter=delimiter)
+        rows = csv.DictReader(stream, delimiter=delimiter, strict=True)
+        begun = 1
         try:
+            begun += rows.line_num if rows.fieldnames else 0
             for row in rows:
                 # Cells beyond the header's last column come under the name None.
-                yield rows.line_num, {name: cell for name, cell in row.items() if name is not None}
+                cells = {name: cell for name, cell in row.items() if name is not None}
+                # Where tabs divide, one inside a cell of many lines is that of a row below.
+                if delimiter == "\t" and any(_holds_rows(cell) for cell in cells.values()):
+                    raise csv.Error("a cell goes on in the rows below")
+                yield rows.line_num, cells
+                begun = rows.line_num + 1
         except csv.Error as error:
-            raise CorpusError(f"{path}:{rows.line_num}: not a sound CSV file ({error})") from error
+            reason = str(error).replace("\t", "tab")
+            raise CorpusError(
+                f"{path}:{begun}: not a sound row ({reason}); write a cell with quotation marks"
+                ' between two more, with those inside doubled: """Hello"" says a man"'
+            ) from error
+
+
+def _holds_rows(cell: str | None) -> bool:
+    return cell is not None and any("\t" in line for line in cell.splitlines()[1:])
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from PIL import Image
 
 from densevidcap.data.clip import Clip, Size
 from densevidcap.data.containers import open_container
+from densevidcap.data.sampling import end_of
 from densevidcap.data.video import VideoClip
 from densevidcap.files import replacing, workspace
 from densevidcap.types import DenseCaptions, UInt8Array
@@ -172,12 +173,13 @@ def write_film(
 
     The sound is the clip's in `span`, which is when the pictures are of.
     """
+    end = min(span[1], end_of(clip.times())) - span[0]
     if not isinstance(clip, VideoClip) or not clip.info.has_sound:
-        write_video(path, pictures, size, advance)
+        write_video(path, pictures, size, end, advance)
         return
     with workspace(path.parent) as private:
         silent = private / "silent.mp4"
-        write_video(silent, pictures, size, advance)
+        write_video(silent, pictures, size, end, advance)
         add_sound(silent, clip, path, span)
 
 

@@ -244,7 +244,8 @@ def _write_parquet(
                 if not cells:
                     continue
                 batch = {
-                    header: [line[place] for line in cells] for place, header in enumerate(columns)
+                    header: [_make_writable(line[place]) for line in cells]
+                    for place, header in enumerate(columns)
                 }
                 table = pyarrow.table(batch)
                 writer = writer or parquet.ParquetWriter(temporary, table.schema)
@@ -254,6 +255,11 @@ def _write_parquet(
                 writer.close()
         if writer is None:
             parquet.write_table(pyarrow.table({header: [] for header in columns}), temporary)
+
+
+def _make_writable(cell: str | float | int) -> str | float | int:
+    """As in texts: a name of a file may hold what UTF-8 has no bytes for."""
+    return cell.encode(errors="replace").decode() if isinstance(cell, str) else cell
 
 
 def _write_huggingface(

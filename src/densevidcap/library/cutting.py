@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from densevidcap.data.clip import Clip, open_clip
+from densevidcap.data.sampling import end_of
 from densevidcap.errors import ClipError
 from densevidcap.export.film import write_film
 from densevidcap.files import replacing
@@ -20,10 +21,6 @@ LEAD = 0.5
 """Seconds before and after what fits."""
 LONGEST_NAME = 80
 """Letters of a clip's name in that of a cut."""
-LASTING = 0.2
-"""Seconds from which on the last picture is shown again at the end, so that it stays that long."""
-_FRAME = 0.04
-"""Seconds of that picture."""
 
 
 def name_cuts(answers: Sequence[Answer], folder: Path) -> list[Path]:
@@ -52,10 +49,10 @@ def cut_answer(
     first, end = _find_frames(times, answer.start - lead, answer.end + lead)
     start = float(times[first])
     # A frame stays until the next one comes.
-    stop = float(times[end]) if end < len(times) else max(answer.end, float(times[-1]) + _FRAME)
+    stop = float(times[end]) if end < len(times) else end_of(times)
     # H.264 has even sides.
     size = max(2, clip.info.width // 2 * 2), max(2, clip.info.height // 2 * 2)
-    pictures = _show(clip, first, end, size, start, stop)
+    pictures = _show(clip, first, end, size, start)
     with replacing(path, overwrite) as temporary:
         write_film(temporary, pictures, size, clip, advance, (start, stop))
 
@@ -67,16 +64,13 @@ def _find_frames(times: TimeArray, start: float, end: float) -> tuple[int, int]:
 
 
 def _show(
-    clip: Clip, first: int, end: int, size: tuple[int, int], start: float, stop: float
+    clip: Clip, first: int, end: int, size: tuple[int, int], start: float
 ) -> Iterator[tuple[float, Image.Image]]:
-    seconds, picture = start, None
+    seconds = None
     for seconds, image in clip.stretch(first, end, size):
-        picture = Image.fromarray(image)
-        yield seconds - start, picture
-    if picture is None:
+        yield seconds - start, Image.fromarray(image)
+    if seconds is None:
         raise ClipError(f"{clip.name}: no frame of it can be decoded there; is the file complete?")
-    if stop - seconds > LASTING:
-        yield stop - start - _FRAME, picture
 
 
 def _name_clip(answer: Answer) -> str:

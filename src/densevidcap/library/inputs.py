@@ -99,11 +99,16 @@ def list_set(
         if not is_one_clip:
             folders.append(folder)
         for source in sources:
-            name = folder.absolute().name if is_one_clip else source.relative_to(folder).as_posix()
+            name = name_folder(folder) if is_one_clip else source.relative_to(folder).as_posix()
             clips.setdefault(str(source), Named(each if is_one_clip else str(source), name))
         if found.videos and pictures == "auto":
             left_out += map(str, found.pictures)
     return Listing(tuple(clips.values()), tuple(folders), tuple(left_out), missed)
+
+
+def name_folder(folder: Path) -> str:
+    """As it is called where it lies, also of `.` and `..`; the topmost one has no name."""
+    return (folder.resolve() if folder.name == ".." else folder.absolute()).name
 
 
 def _name(source: str) -> str:
@@ -114,7 +119,7 @@ def _expand(asked: Sequence[str]) -> Iterator[str]:
     """Globs, lists and standard input to the paths that they stand for."""
     for each in asked:
         if each == STDIN:
-            paths = _split(sys.stdin.read())
+            paths = _split(_read_stdin())
             if not paths:
                 raise CorpusError("standard input: names no clips; give one path a line")
             yield from paths
@@ -127,6 +132,14 @@ def _expand(asked: Sequence[str]) -> Iterator[str]:
             yield from found
         else:
             yield each
+
+
+def _read_stdin() -> str:
+    """Names of files in whatever bytes they have."""
+    # So it is where a shell has closed it.
+    if sys.stdin is None:
+        raise CorpusError("standard input: is closed; give one path a line")
+    return os.fsdecode(sys.stdin.buffer.read())
 
 
 def _read_list(path: Path) -> list[str]:

@@ -3,7 +3,7 @@
 A run can be killed at any moment: its folder holds the last whole checkpoint,
 and a resumed run ends in the same weights as one that was never disturbed. So
 everything that a step depends on is in the checkpoint (weights, optimiser,
-random state), and the batches of an epoch depend on seed and epoch alone.
+random state, losses so far), and the batches of an epoch depend on seed and epoch alone.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ class TrainingLoop:
         self.team = team
         task.model.to(device)
         self.step = 0
+        self._losses = 0.0, 0
+        """Sum and count of the running epoch's."""
         self._saved = 0.0
         self.total = options.epochs * task.steps_per_epoch()
         self.rates, self.optimiser = _build_optimiser(task, options)
@@ -99,19 +101,21 @@ class TrainingLoop:
         while self.step < self.total:
             epoch, done = divmod(self.step, per_epoch)
             model.train()
-            losses: list[float] = []
             for position, batch in enumerate(self.task.batches(epoch)):
                 if position < done:
                     continue
-                losses.append(self._take_step(batch, loss))
-                progress.step(self.step, self.total, losses[-1])
+                value = self._take_step(batch, loss)
+                self._losses = self._losses[0] + value, self._losses[1] + 1
+                progress.step(self.step, self.total, value)
                 last = self.step % per_epoch == 0
                 if not last and self._is_due():
                     self._save(history)
             with self.averaged():
                 model.eval()
                 metrics = self.task.validate() if self.team.leads else {}
-            metrics = {"loss": sum(losses) / max(1, len(losses)), **metrics}
+            total, count = self._losses
+            self._losses = 0.0, 0
+            metrics = {"loss": total / max(1, count), **metrics}
             history.append({"epoch": epoch + 1, "step": self.step, **metrics})
             progress.epoch(epoch + 1, metrics)
             # Epochs of a small corpus take less time than writing a checkpoint.
@@ -176,6 +180,7 @@ class TrainingLoop:
             tensors["random.mps"] = torch.mps.get_rng_state()
         header = {
             "step": str(self.step),
+            "losses": json.dumps(self._losses),
             "scaler": json.dumps(self.scaler.state_dict()),
             "options": json.dumps(_list_what_matters(self.options)),
             "history": json.dumps(list(history)),
@@ -227,6 +232,9 @@ class TrainingLoop:
         elif self.device.type == "mps" and "random.mps" in tensors:
             torch.mps.set_rng_state(tensors["random.mps"])
         self.step = int(header["step"])
+        # Checkpoints of earlier versions do not have them.
+        total, count = json.loads(header.get("losses", "[0.0, 0]"))
+        self._losses = total, count
         history: list[dict[str, Any]] = json.loads(header["history"])
         return history
 

@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from densevidcap.data.clip import Clip, Size
+from densevidcap.data.sampling import end_of
 from densevidcap.types import Box, FloatArray, Frames, Grid, TimeArray, UInt8Array
 from densevidcap.viz.canvas import choose_evenly, fit, lerp, lerp_box, letter, outline
 from densevidcap.viz.colours import FAINT, INK, PAPER, RGB, RIM, mix
@@ -219,4 +220,4 @@ def write_response_video(
         return page
 
     pages = ((seconds, draw(seconds, image)) for seconds, image in clip.stream((width, height)))
-    write_video(path, pages, (width, height + band), advance)
+    write_video(path, pages, (width, height + band), end_of(clip.times()), advance)

@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from densevidcap.data.clip import Clip, Size
+from densevidcap.data.sampling import end_of
 from densevidcap.regions.words import WordedSequence
 from densevidcap.types import Box, Frames, RegionSequence, UInt8Array
 from densevidcap.viz.canvas import (
@@ -195,4 +196,4 @@ def write_overlay_video(
         return page
 
     pages = ((seconds, draw(seconds, image)) for seconds, image in clip.stream((width, height)))
-    write_video(path, pages, size, advance)
+    write_video(path, pages, size, end_of(clip.times()), advance)
