@@ -90,12 +90,17 @@ def test_missing_files_are_named_together_or_skipped(videos: Path) -> None:
         (
             "t.tsv",
             'video\tcaption\ncat.mp4\ta cat\ndog.mp4\t"Woof" says a dog\ncat.mp4\ta pet\n',
-            r"t\.tsv:3: not a sound row \('tab' expected .*; write a cell with",
+            r"t\.tsv:3: not a sound row \('tab' expected .*; put quotation marks round",
         ),
         (
             "t.tsv",
             'video\tcaption\ncat.mp4\t"a cat\ndog.mp4\tsays a dog"\n',
             r"t\.tsv:2: not a sound row \(a cell goes on in the rows below",
+        ),
+        (
+            "t.csv",
+            "video,caption\ncat.mp4,a cat,\ncat.mp4,a cat, a dog\n",
+            r"t\.csv:3: not a sound row \(it has more cells than the header\)",
         ),
     ],
 )

@@ -91,7 +91,8 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, Any]]]:
     """Each row by its columns' names, with its line number; missing cells are None.
 
-    A quotation mark that opens a cell and is not closed would take the rows below into it.
+    A quotation mark that opens a cell and is not closed would take the rows below into it, and of a
+    sentence with commas only the first part would be left.
     """
     with open_text(path) as stream:
         rows = csv.DictReader(stream, delimiter=delimiter, strict=True)
@@ -100,7 +101,10 @@ def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, 
             begun += rows.line_num if rows.fieldnames else 0
             for row in rows:
                 # Cells beyond the header's last column come under the name None.
-                cells = {name: cell for name, cell in row.items() if name is not None}
+                surplus: Any = row.pop(None, [])
+                if any(cell.strip() for cell in surplus):
+                    raise csv.Error("it has more cells than the header")
+                cells: dict[str, Any] = {**row}
                 # Where tabs divide, one inside a cell of many lines is that of a row below.
                 if delimiter == "\t" and any(_holds_rows(cell) for cell in cells.values()):
                     raise csv.Error("a cell goes on in the rows below")
@@ -109,8 +113,8 @@ def read_csv(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, 
         except csv.Error as error:
             reason = str(error).replace("\t", "tab")
             raise CorpusError(
-                f"{path}:{begun}: not a sound row ({reason}); write a cell with quotation marks"
-                ' between two more, with those inside doubled: """Hello"" says a man"'
+                f"{path}:{begun}: not a sound row ({reason}); put quotation marks round a cell with"
+                ' commas, tabs or quotation marks, and double those inside: """Hello"", says a man"'
             ) from error
 
 
