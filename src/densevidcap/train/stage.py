@@ -21,7 +21,7 @@ from densevidcap.data.manifest import ClipRecord, name_some, read_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError, MissingExtraError, ModelError
-from densevidcap.files import LOCK, hold, replacing
+from densevidcap.files import hold, replacing
 from densevidcap.intake import parse_json
 from densevidcap.model_folder import CARD, hash_file, read_card, write_json
 from densevidcap.models.device import resolve_device
@@ -51,6 +51,8 @@ HELD_OUT = ("validate", "val")
 RUN = "training"
 """Folder inside the model's: checkpoint, history, curves."""
 SETTINGS = "settings.json"
+PASSED_OVER = (".", "events.out.tfevents")
+"""Beginnings of files that may be there before: our lock, what systems leave, and TensorBoard's."""
 CLIPS = "clips.json"
 """The clips that a run began with."""
 WITHOUT_EFFECT = ("about", "device", "engine", "still", "workers", "checkpoint_seconds")
@@ -363,7 +365,7 @@ def claim_folder(
 def _refuse_strangers(folder: Path) -> None:
     """Files of no run of ours: it would take them for its own, and write over them."""
     files = (each.name for each in folder.iterdir() if each.is_file())
-    strange = sorted(name for name in files if name != LOCK)
+    strange = sorted(name for name in files if not name.startswith(PASSED_OVER))
     if strange:
         raise ModelError(
             f"{folder}: holds {name_some(strange)} of no training; give another folder"
