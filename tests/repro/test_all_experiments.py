@@ -187,6 +187,14 @@ def test_a_run_is_known_by_all_that_made_it(bench: Bench) -> None:
     origin = dict(before.origin)
     weights = origin["weights of models/bi-s2vt"]
     assert weights == hash_file(bench.folder / "runs/models/bi-s2vt/weights.safetensors")
+    assert {
+        "settings of Bi-directional",
+        "settings of Bi-directional (VGG-16)",
+        "weights of model/words",
+        "weights of models/words-vgg16",
+        "weights of models/bi-s2vt/category",
+    } <= {*origin}
+    assert not [name for name in origin if name.startswith("commit of")]
     said = [name for name in origin if name.startswith("predictions validate-bi-s2vt-predicted")]
     (path,) = (bench.folder / "runs" / "said" / name.removeprefix("predictions ") for name in said)
     assert origin[said[0]] == hash_file(path)
@@ -198,6 +206,43 @@ def test_a_run_is_known_by_all_that_made_it(bench: Bench) -> None:
     assert dict(after.origin) | {"commit": ""} == origin | {"commit": ""}
     assert (after.run == before.run) == (after.origin == before.origin)
     assert len(before.run) == 12
+
+
+def test_what_other_code_made_is_told(bench: Bench) -> None:
+    """Models and sentences are made once, and may be older than the code that measures them."""
+    if not (bench.folder / "runs" / "table1").is_dir():
+        assert bench.run("table1").exit_code == 0
+    path = bench.folder / "runs" / "made.json"
+    made = json.loads(path.read_text())
+    try:
+        path.write_text(json.dumps(made | {"models/bi-s2vt": "0" * 12}))
+        assert bench.run("table1", "--overwrite").exit_code == 0
+    finally:
+        path.write_text(json.dumps(made))
+    told = {
+        name: commit
+        for name, commit in bench.load("table1").origin
+        if name.startswith("commit of models/bi-s2vt")
+    }
+    assert told["commit of models/bi-s2vt"] == "0" * 12
+
+
+def test_all_goes_on_with_what_is_missing(bench: Bench) -> None:
+    names = [name for name in list_experiments(DEFINITIONS) if name != "grounding"]
+    if {path.parent.name for path in bench.folder.glob("runs/*/results.json")} != {*names}:
+        assert bench.run("all").exit_code == 0
+    runs = {name: bench.load(name) for name in names}
+    (bench.folder / "runs" / "table1" / "results.json").unlink()
+    shown = bench.run("all")
+    assert shown.exit_code == 0, f"{shown.output}\n{shown.exception!r}"
+    assert shown.stdout.count("--overwrite measures it anew") == len(names) - 1
+    assert {name: bench.load(name) for name in names if name != "table1"} == {
+        name: result for name, result in runs.items() if name != "table1"
+    }
+    assert bench.load("table1").outcome == runs["table1"].outcome
+    # What another command found is nobody's to replace.
+    refused = bench.run("all", "--set=decoding.max_length=4")
+    assert "stands there already; give --overwrite" in str(refused.exception)
 
 
 def test_another_budget_is_another_folder(bench: Bench) -> None:

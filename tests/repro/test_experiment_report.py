@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from densevidcap.cli import root
-from densevidcap.errors import CorpusError
-from densevidcap.repro.claims import Resampled, decide, list_claims, measure_claims
-from densevidcap.repro.definition import Claim, Verdict
+from densevidcap.errors import CorpusError, ModelError
+from densevidcap.repro.claims import (
+    Resampled,
+    count_verdicts,
+    decide,
+    join_trainings,
+    list_claims,
+    measure_claims,
+)
+from densevidcap.repro.definition import Claim, Claims, Verdict
 from densevidcap.repro.results import (
     Curve,
     Finding,
@@ -27,6 +34,9 @@ from densevidcap.repro.results import (
     Table,
 )
 
+BOTH = Claim(
+    "both", "both ways beat one", "T", experiment="table1", better="both ways", worse="one way"
+)
 RESULT = Result(
     "table1",
     "Table 1",
@@ -52,6 +62,7 @@ RESULT = Result(
             Finding(
                 "both",
                 (Measured("METEOR", 1.0, 0.5, 1.5), Measured("CIDEr", -1.0, -4.0, 2.0)),
+                BOTH.asked,
             ),
         ),
         (
@@ -60,7 +71,7 @@ RESULT = Result(
         ),
     ),
     "0123456789ab",
-    (("commit", "c0ffee"), ("weights of models/one", "ab" * 32)),
+    (("commit", "c0ffee123456-dirty"), ("weights of models/one", "ab" * 32)),
 )
 CLAIMS = """
 [[claims]]
@@ -128,13 +139,13 @@ def test_the_page_has_ours_the_papers_and_whether_they_agree(tmp_path: Path) -> 
     page = (docs / "results.md").read_text()
     assert page.index("## Table 1") < page.index("## Table 2")
     for line in (
-        "2017-07-21: 244 clips, 3,151 learned from. Run 0123456789ab.",
+        "2017-07-21: 244 clips, 3,151 to learn from. Run 0123456789ab.",
         "| one way | 20.0 (25.7) | 30.0 (32.5) |",
         "| published | (29.0) | (45.7) |",
         "| new | 22.0 | 31.0 |",
-        "c0ffee  commit",
+        "c0ffee123456-dirty  commit",
         "abababababab  weights of models/one",
-        "Of the paper's 5 claims: 2 not run, 1 differ by metric, 1 undecided, 1 opposite.",
+        "5 statements: 2 not run, 1 differ by part or metric, 1 undecided, 1 opposite.",
         "- Mind this.",
         "![Bars](pictures/bars.png)",
     ):
@@ -193,6 +204,110 @@ def test_who_is_better_in_every_draw_agrees(values: list[tuple[float, float]], g
     (one,) = measure_claims([named], {"": {"b": better, "c": worse}})
     assert [each.column for each in one.measured] == ["y"]
     assert measure_claims([PAIR], {"another": {"b": better, "c": worse}}) == ()
+
+
+def test_an_answer_to_another_question_is_none() -> None:
+    """Whoever changes a claim has to measure again; its figures alone remain."""
+    for claim in (
+        replace(BOTH, worse="new"),
+        replace(BOTH, share=95.0),
+        replace(BOTH, columns=("CIDEr",)),
+        replace(BOTH, trainings=(("new", "one way"),)),
+    ):
+        *_, line = list_claims([claim], [RESULT])
+        assert "**undecided**: no interval" in line
+    *_, line = list_claims([replace(BOTH, text="said otherwise")], [RESULT])
+    assert "no interval" not in line
+
+
+def test_what_is_defined_otherwise_today_answers_nothing(tmp_path: Path) -> None:
+    runs, docs, own = (tmp_path / name for name in ("runs", "docs", "own"))
+    own.mkdir()
+    (own / "claims.toml").write_text(CLAIMS)
+    (own / "table1.toml").write_text("# Another one.")
+    replace(RESULT, origin=(("definition", "ab" * 32),)).save(runs)
+    options = ["--out", str(runs), "--report", str(docs), "--definitions", str(own), "--claims"]
+    shown = CliRunner().invoke(root, ["experiment", *options])
+    assert shown.exit_code == 0, shown.output
+    line = (
+        "| both ways beat one | Table 1 | 25.9 above 25.7 | – | **not run** | `experiment table1` |"
+    )
+    page = (docs / "results.md").read_text()
+    assert line in page
+    assert line in shown.output
+    assert "**The experiment is defined otherwise today: run it again.**" in page
+    assert "| one way | 20.0 (25.7) | 30.0 (32.5) |" in page
+
+
+CONTROL = replace(BOTH, name="control", better="new", where="not in the paper")
+
+
+def test_where_a_control_agrees_too_nothing_is_told() -> None:
+    findings = tuple(
+        Finding(
+            claim.name, (Measured("METEOR", 2, 1, 3), Measured("CIDEr", 2, low, 3)), claim.asked
+        )
+        for claim, low in ((BOTH, 1), (CONTROL, -1))
+    )
+    result = replace(RESULT, outcome=replace(RESULT.outcome, findings=findings))
+    claims = [replace(BOTH, control="control"), CONTROL]
+    *_, line, _ = list_claims(claims, [result])
+    assert "**undecided** (the control below agrees too): METEOR; **agrees**: CIDEr" in line
+
+
+def test_a_statement_counts_once_and_agrees_if_all_its_parts_do() -> None:
+    part = replace(BOTH, name="part", better="new", part_of="both")
+    for low, told in ((0.5, "1 agree"), (-0.5, "1 differ by part or metric")):
+        claims = [replace(each, columns=("METEOR",)) for each in (BOTH, part)]
+        found = tuple(
+            Finding(claim.name, (Measured("METEOR", 1, lowest, 2),), claim.asked)
+            for claim, lowest in zip(claims, (0.5, low), strict=True)
+        )
+        result = replace(RESULT, outcome=replace(RESULT.outcome, findings=found))
+        assert count_verdicts(claims, [result]) == f"Of the paper's 1 statements: {told}."
+
+
+def test_a_metric_without_an_interval_is_undecided() -> None:
+    found = (Finding("both", (Measured("METEOR", 1, 0.5, 2),), BOTH.asked),)
+    result = replace(RESULT, outcome=replace(RESULT.outcome, findings=found))
+    *_, line = list_claims([BOTH], [result])
+    assert "**agrees**: METEOR; **undecided** (no interval): CIDEr" in line
+    assert count_verdicts([BOTH], [result]).endswith("1 differ by part or metric.")
+
+
+@given(VALUES, VALUES)
+def test_several_trainings_are_their_mean_and_spread_at_least_as_far(
+    first: list[tuple[float, float]], second: list[tuple[float, float]]
+) -> None:
+    size = min(len(first), len(second))
+    lines = [
+        Resampled(("x", "y"), np.array(each[0]), np.array(each[:size])) for each in (first, second)
+    ]
+    joined = join_trainings(lines)
+    assert joined.figures == pytest.approx((lines[0].figures + lines[1].figures) / 2)
+    low = np.minimum(lines[0].draws, lines[1].draws)
+    high = np.maximum(lines[0].draws, lines[1].draws)
+    assert np.all((joined.draws >= low - 1e-9) & (joined.draws <= high + 1e-9))
+    assert join_trainings(lines[:1]) is lines[0]
+
+
+def test_trainings_that_differ_widen_the_interval() -> None:
+    """The clips say the same in every draw; which training one has decides."""
+    lines = [Resampled(("x",), np.array([mean]), np.full((999, 1), mean)) for mean in (-2.0, 4.0)]
+    (measured,) = join_trainings(lines).measure()
+    assert (measured.mean, measured.low, measured.high) == (1.0, -2.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"control": "x"}, "no claim is called 'x'"),
+        ({"part_of": "y"}, "no claim is called 'y'"),
+    ],
+)
+def test_a_claim_names_others_that_are_there(changed: dict[str, str], said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        Claims((BOTH, replace(BOTH, name="other", **changed)))  # type: ignore[arg-type]
 
 
 def test_a_line_of_dense_precision_can_be_measured_without_its_interval() -> None:

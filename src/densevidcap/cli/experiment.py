@@ -70,9 +70,20 @@ def command(
     from densevidcap.model_folder import BUNDLED
     from densevidcap.repro.claims import list_claims
     from densevidcap.repro.definition import DEFINITIONS, read_claims
-    from densevidcap.repro.report import PAGE, load_results, write_report, write_section
+    from densevidcap.repro.report import (
+        PAGE,
+        choose_current,
+        load_results,
+        write_report,
+        write_section,
+    )
     from densevidcap.repro.results import RESULTS
-    from densevidcap.repro.run import find_experiment, list_runnable, run_experiment
+    from densevidcap.repro.run import (
+        find_earlier,
+        find_experiment,
+        list_runnable,
+        run_experiment,
+    )
     from densevidcap.repro.runner import Paths
 
     folder = definitions or DEFINITIONS
@@ -92,6 +103,10 @@ def command(
         if names == (ALL,):
             with open_terminal() as terminal:
                 names = tuple(list_runnable(paths, terminal))
+            for name in () if overwrite else names:
+                if earlier := find_earlier(name, paths, _quote(name, paths, captions, model)):
+                    echo(f"{name}: run {earlier.run} is there; --overwrite measures it anew")
+                    names = tuple(each for each in names if each != name)
     planned = [out / name / RESULTS for name in names]
     pages = [] if report is None else [report / PAGE]
     inputs = Inputs(files=[data, captions, model, boxes, definitions])
@@ -104,9 +119,10 @@ def command(
                 result = run_experiment(name, paths, _quote(name, paths, captions, model), terminal)
             echo("\n".join(write_section(result)))
     if report is not None:
-        echo(f"wrote {write_report(out, report, read_claims(folder), overwrite)}")
+        echo(f"wrote {write_report(out, report, folder, overwrite)}")
     if claims:
-        echo("\n".join(list_claims(read_claims(folder), load_results(out))))
+        current = choose_current(load_results(out), folder)
+        echo("\n".join(list_claims(read_claims(folder), current)))
 
 
 def _quote(name: str, paths: Paths, captions: Path | None, model: Path | None) -> str:

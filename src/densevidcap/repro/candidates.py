@@ -24,7 +24,7 @@ from densevidcap.models.category import CategoryClassifier, mark_category
 from densevidcap.models.evaluator import Evaluator, load_evaluator
 from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
-from densevidcap.pipeline.captioner import DenseCaptioner
+from densevidcap.pipeline.captioner import RANKING, DenseCaptioner
 from densevidcap.pipeline.generator import CaptionGenerator
 from densevidcap.repro.definition import Known, Row
 from densevidcap.repro.runner import Runner
@@ -95,6 +95,8 @@ def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
     for stage in STAGES:
         if (runner.paths.model / stage).is_dir():
             runner.identify(runner.paths.model / stage)
+    if (ranking := runner.paths.model / RANKING).is_file():
+        runner.origin["ranking of model"] = hash_file(ranking)
     runner.origin["settings of model"] = hashlib.sha256(config).hexdigest()
     kind = "told-candidates" if told else "candidates"
     path = runner.keep(kind, f"{model.version}-{hashlib.sha256(config).hexdigest()[:8]}")
@@ -112,8 +114,10 @@ def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
                     lines.flush()
                 advance()
         write_json(path, kept)
+        runner.note_maker(path)
         begun.unlink()
     runner.origin[f"predictions {path.name}"] = hash_file(path)
+    runner.tell_maker(path)
     return {clip: _read(model, content) for clip, content in read_json(path).items()}
 
 
@@ -163,7 +167,9 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
     versions = [runner.identify(folder) for folder in (*folders, *([picker] if picker else []))]
     settings = json.dumps([asdict(system.section), system.config.to_dict()], sort_keys=True)
     digest = hashlib.sha256(f"{settings} {versions}".encode()).hexdigest()
-    runner.origin[f"settings of {row.system}"] = hashlib.sha256(settings.encode()).hexdigest()
+    heard = [each.to_dict() for each in system.captioners.values()]
+    spelt = f"{settings} {json.dumps(heard, sort_keys=True)}".encode()
+    runner.origin[f"settings of {row.name}"] = hashlib.sha256(spelt).hexdigest()
     named = folders[0].name if len(folders) == 1 else row.system
     path = runner.keep(f"{named}-{row.category}", digest[:12])
     if not path.exists():
@@ -179,7 +185,9 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
             said[record.id] = _pick(found, view, system.section, lexicon, evaluator)
             advance()
         write_json(path, said)
+        runner.note_maker(path)
     runner.origin[f"predictions {path.name}"] = hash_file(path)
+    runner.tell_maker(path)
     sentences: dict[str, str] = read_json(path)
     return sentences
 

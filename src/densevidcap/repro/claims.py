@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,17 @@ class Resampled:
         )
 
 
+def join_trainings(lines: Sequence[Resampled]) -> Resampled:
+    """The mean of several trainings; each draw of the clips draws as many trainings too."""
+    if len(lines) == 1:
+        return lines[0]
+    figures = np.mean([line.figures for line in lines], axis=0)
+    drawn = np.stack([line.draws for line in lines])
+    draws = np.arange(drawn.shape[1])
+    chosen = np.random.default_rng(0).integers(len(lines), size=(len(lines), len(draws)))
+    return Resampled(lines[0].columns, figures, drawn[chosen, draws].mean(axis=0))
+
+
 def _relate(these: Array, those: Array) -> Array:
     return 100 * np.divide(these, those, out=np.ones_like(these), where=those > 0)
 
@@ -61,11 +72,15 @@ def measure_claims(claims: Iterable[Claim], tested: Tested) -> tuple[Finding, ..
     findings = []
     for claim in claims:
         lines = tested.get(claim.table, {})
-        if claim.better in lines and claim.worse in lines:
-            better, worse = lines[claim.better], lines[claim.worse]
-            compared = better.share_of(worse) if claim.share else better.above(worse)
-            findings.append(Finding(claim.name, compared.measure(claim.columns)))
+        if all(name in lines for pair in claim.pairs for name in pair):
+            found = [_compare(claim, lines[better], lines[worse]) for better, worse in claim.pairs]
+            measured = join_trainings(found).measure(claim.columns)
+            findings.append(Finding(claim.name, measured, claim.asked))
     return tuple(findings)
+
+
+def _compare(claim: Claim, better: Resampled, worse: Resampled) -> Resampled:
+    return better.share_of(worse) if claim.share else better.above(worse)
 
 
 def decide(claim: Claim, measured: Measured) -> Verdict:
@@ -80,39 +95,65 @@ OWN = "not in the paper"
 HEADER = "| the paper says | where | its figures | ours, with the 95% interval | verdict | by |"
 
 
+class Told(NamedTuple):
+    """What a line of the table says of a claim."""
+
+    figures: str
+    verdicts: Mapping[tuple[Verdict, str], Sequence[str]]
+    """With why, if that has to be said: the columns that came to it."""
+    command: str
+
+    def write_verdict(self) -> str:
+        """One word where all columns agree in it, else what each column says."""
+        if len(self.verdicts) == 1:
+            ((verdict, why),) = self.verdicts
+            return f"**{verdict}**: {why}" if why else f"**{verdict}**"
+        return "; ".join(
+            f"**{verdict}**{f' ({why})' if why else ''}: {', '.join(columns)}"
+            for (verdict, why), columns in self.verdicts.items()
+        )
+
+
 def list_claims(claims: Sequence[Claim], results: Iterable[Result]) -> Iterator[str]:
     """A table of Markdown with a line for each claim, of an experiment that was run or not."""
-    found = {result.experiment: result for result in results}
     yield HEADER
     yield f"|{' --- |' * 6}"
-    for claim in claims:
-        cells = _tell(claim, found.get(claim.experiment))
-        yield f"| {' | '.join((claim.text, claim.where, claim.paper or '–', *cells))} |"
+    for claim, told in _tell_all(claims, results):
+        cells = (claim.text, claim.where, claim.paper or "–", told.figures)
+        yield f"| {' | '.join((*cells, told.write_verdict(), told.command))} |"
 
 
 def count_verdicts(claims: Sequence[Claim], results: Iterable[Result]) -> str:
-    """A sentence: of so many claims of the paper, how many came to each verdict."""
-    found = {result.experiment: result for result in results}
-    counts: Counter[str] = Counter()
-    claims = [claim for claim in claims if claim.where != OWN]
-    for claim in claims:
-        verdict = _tell(claim, found.get(claim.experiment))[1]
-        named = [each for each in get_args(Verdict) if f"**{each}**" in verdict]
-        counts[named[0] if len(named) == 1 else "differ by metric"] += 1
-    told = ", ".join(
+    """A sentence: of so many statements of the paper, how many came to each verdict."""
+    found: dict[str, set[Verdict]] = {}
+    for claim, told in _tell_all(claims, results):
+        if claim.where != OWN:
+            verdicts = found.setdefault(claim.part_of or claim.name, set())
+            verdicts |= {verdict for verdict, _ in told.verdicts}
+    counts = Counter(
+        next(iter(verdicts)) if len(verdicts) == 1 else "differ by part or metric"
+        for verdicts in found.values()
+    )
+    told_counts = ", ".join(
         f"{count} {'agree' if verdict == 'agrees' else verdict}"
         for verdict, count in counts.most_common()
     )
-    return f"Of the paper's {len(claims)} claims: {told}."
+    return f"Of the paper's {len(found)} statements: {told_counts}."
 
 
-def _tell(claim: Claim, result: Result | None) -> tuple[str, str, str]:
-    """Our figures, the verdict, and the command."""
+def _tell_all(claims: Sequence[Claim], results: Iterable[Result]) -> Iterator[tuple[Claim, Told]]:
+    found = {result.experiment: result for result in results}
+    by_name = {claim.name: claim for claim in claims}
+    for claim in claims:
+        yield claim, _tell(claim, found.get(claim.experiment), by_name.get(claim.control))
+
+
+def _tell(claim: Claim, result: Result | None, control: Claim | None) -> Told:
     if not claim.experiment:
-        return claim.ours, f"**{claim.verdict}**", f"`{claim.command}`"
+        return Told(claim.ours, {(claim.verdict, ""): ()}, f"`{claim.command}`")
     command = f"`experiment {claim.experiment}`"
     if result is None:
-        return f"needs {claim.needs}" if claim.needs else "–", "**not run**", command
+        return Told(f"needs {claim.needs}" if claim.needs else "–", NOT_RUN, command)
     command += f", run {result.run}" if result.run else ", no run id"
     measured = find_measured(claim, result)
     if measured:
@@ -122,29 +163,44 @@ def _tell(claim: Claim, result: Result | None) -> tuple[str, str, str]:
             f"{each.column} {each.mean:{form}}{unit} ({each.low:{form}} to {each.high:{form}})"
             for each in measured
         )
-        return shown, _join_verdicts(claim, measured, _list_columns(claim, result)), command
+        return Told(shown, _judge(claim, result, measured, control), command)
     figures = _list_figures(claim, result)
     if not figures:
-        return "–", "**not run**", command
-    return figures, "**undecided**: no interval", command
+        return Told("–", NOT_RUN, command)
+    return Told(figures, {("undecided", NO_INTERVAL): ()}, command)
+
+
+NOT_RUN: Mapping[tuple[Verdict, str], Sequence[str]] = {("not run", ""): ()}
+NO_INTERVAL = "no interval"
+CONTROLLED = "the control below agrees too"
 
 
 def find_measured(claim: Claim, result: Result) -> tuple[Measured, ...]:
-    found = (each.measured for each in result.outcome.findings if each.claim == claim.name)
+    """What the experiment found, if it was asked just that."""
+    found = (
+        each.measured
+        for each in result.outcome.findings
+        if (each.claim, each.asked) == (claim.name, claim.asked)
+    )
     return next(found, ())
 
 
-def _join_verdicts(claim: Claim, measured: Sequence[Measured], columns: Sequence[str]) -> str:
-    """One word where all columns agree in it, else what each column says."""
-    by_verdict: dict[str, list[str]] = {}
+def _judge(
+    claim: Claim, result: Result, measured: Sequence[Measured], control: Claim | None
+) -> dict[tuple[Verdict, str], list[str]]:
+    """By verdict, the columns that came to it."""
+    controls = find_measured(control, result) if control else ()
+    empty = {each.column for each in controls if control and decide(control, each) == "agrees"}
+    judged: dict[tuple[Verdict, str], list[str]] = {}
     for each in measured:
-        by_verdict.setdefault(decide(claim, each), []).append(each.column)
+        verdict, why = decide(claim, each), ""
+        if verdict == "agrees" and each.column in empty:
+            verdict, why = "undecided", CONTROLLED
+        judged.setdefault((verdict, why), []).append(each.column)
     known = {each.column for each in measured}
-    if missing := [column for column in columns if column not in known]:
-        by_verdict["no interval"] = missing
-    if len(by_verdict) == 1:
-        return f"**{next(iter(by_verdict))}**"
-    return "; ".join(f"**{verdict}**: {', '.join(names)}" for verdict, names in by_verdict.items())
+    if missing := [name for name in _list_columns(claim, result) if name not in known]:
+        judged["undecided", NO_INTERVAL] = missing
+    return judged
 
 
 def _find_table(claim: Claim, result: Result) -> Table | None:

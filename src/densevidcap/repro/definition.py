@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -82,6 +84,14 @@ class Claim:
     """In which `better` is above `worse`; all, if none is named."""
     share: float = 0.0
     """Percent of `worse` that `better` reaches; 0: it is above it."""
+    trainings: tuple[tuple[str, str], ...] = ()
+    """Further pairs of rows: the same two systems from other random numbers. Of several pairs the
+    mean is judged, by draws of clips and of pairs."""
+    control: str = ""
+    """Another claim, of the same rows' kind, that cannot tell anything: where it agrees too, this
+    one is undecided."""
+    part_of: str = ""
+    """The claim of the same statement that comes before; a statement is counted once."""
     needs: str = ""
     """What the experiment cannot do without and few have; told as long as it is not run."""
     ours: str = ""
@@ -94,6 +104,19 @@ class Claim:
             raise ModelError(f"claim '{self.name}' needs either an experiment, or 'ours'")
         if self.experiment and not (self.better and self.worse):
             raise ModelError(f"claim '{self.name}' needs the rows 'better' and 'worse'")
+        if any(len(pair) != 2 for pair in self.trainings):
+            raise ModelError(f"claim '{self.name}': each of 'trainings' is a pair of rows")
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Of rows: the better, and the worse."""
+        return ((self.better, self.worse), *self.trainings)
+
+    @property
+    def asked(self) -> str:
+        """What an experiment has to measure for it, in short: an answer to another is none."""
+        question = [self.table, self.pairs, self.columns, bool(self.share)]
+        return sha256(json.dumps(question).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -104,6 +127,10 @@ class Claims:
         names = [claim.name for claim in self.claims]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ModelError(f"two claims are called '{twice[0]}'")
+        for claim in self.claims:
+            for other in (claim.control, claim.part_of):
+                if other and other not in names:
+                    raise ModelError(f"claim '{claim.name}': no claim is called '{other}'")
 
 
 def read_claims(definitions: Path) -> tuple[Claim, ...]:

@@ -70,11 +70,13 @@ def compare_dense(runner: Runner, experiment: Experiment, claims: Sequence[Claim
             precision[row.name] = mean_over_ranks(scorer, rankings, draws)
             advance()
     tables = (_tabulate(experiment, precision, number) for number in range(len(TOPS)))
-    tested = {_name(top): {name: by_top[top] for name, by_top in precision.items()} for top in TOPS}
+    tested = {
+        name_top(top): {name: by_top[top] for name, by_top in precision.items()} for top in TOPS
+    }
     return Outcome(tuple(chain.from_iterable(tables)), measure_claims(claims, tested))
 
 
-def _name(top: int) -> str:
+def name_top(top: int) -> str:
     return f"Averaged precision of the top {top}"
 
 
@@ -138,7 +140,7 @@ def _tabulate(
         for line in absolute
     )
     return (
-        Table(_name(top), COLUMNS, absolute),
+        Table(name_top(top), COLUMNS, absolute),
         Table(f"The same in percent of {base.name}", COLUMNS, relative),
     )
 

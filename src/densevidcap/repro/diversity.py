@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from densevidcap.config import SelectionConfig
 from densevidcap.data.lsa import DIMENSIONS, LatentSpace
 from densevidcap.data.manifest import ClipRecord, read_manifest
 from densevidcap.errors import CorpusError, ModelError
@@ -165,8 +164,8 @@ SYSTEMS = ("captions", "clusters", "model")
 """All captions of people, their most diverse clusters, and what the given model says."""
 TRIED = (5, 8, DIMENSIONS, 12, 20, 50)
 """Dimensions of the latent space; the paper does not say its own."""
-WEIGHTS = (0.0, 0.5, 1.0, SelectionConfig().diversity, 2.0, 3.0, 4.0)
-"""Of diversity, in the choice of sentences."""
+WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
+"""Of diversity, in the choice of sentences; the given model's own comes to these."""
 
 
 def compare_diversity(runner: Runner, experiment: Experiment, claims: Sequence[Claim]) -> Outcome:
@@ -178,10 +177,10 @@ def compare_diversity(runner: Runner, experiment: Experiment, claims: Sequence[C
     advance = runner.progress.count("clustering human captions", len(TRIED) * len(CLUSTERS))
     by_dimensions = {count: measure_people(trained, clips, count, advance) for count in TRIED}
     people = by_dimensions[DIMENSIONS]
-    chosen = _choose(runner)
+    own, chosen = _choose(runner)
     advance = runner.progress.count("scoring", len(chosen) + 1)
     with CaptionScorer(runner.references) as scorer:
-        report = measure_density(chosen[SelectionConfig().diversity], scorer, people.space)
+        report = measure_density(chosen[own], scorer, people.space)
         advance()
         turned = {}
         for weight, ranked in chosen.items():
@@ -189,8 +188,7 @@ def compare_diversity(runner: Runner, experiment: Experiment, claims: Sequence[C
             advance()
     figures = (people.everything, max(people.clustered.values()), report.predicted.diversity)
     found = dict(zip(SYSTEMS, figures, strict=True))
-    said = chosen[SelectionConfig().diversity]
-    lines = _draw_systems_again(experiment, people, said) | _draw_clusters_again(people)
+    lines = _draw_systems_again(experiment, people, chosen[own]) | _draw_clusters_again(people)
     return Outcome(
         (
             _tabulate_systems(experiment, found),
@@ -244,14 +242,15 @@ def _draw_again(columns: tuple[str, ...], values: Sequence[Sequence[float]]) -> 
     return Resampled(columns, array.mean(axis=0), draws)
 
 
-def _choose(runner: Runner) -> dict[float, Ranked]:
-    """Ten sentences a clip by each weight of diversity."""
+def _choose(runner: Runner) -> tuple[float, dict[float, Ranked]]:
+    """The model's weight of diversity, and ten sentences a clip by each weight."""
     clips = find_candidates(runner)
-    return {
+    own = next(iter(clips.values())).selection.diversity
+    return own, {
         weight: {
             clip: found.choose(k=10, diversity=weight).sentences for clip, found in clips.items()
         }
-        for weight in WEIGHTS
+        for weight in sorted({*WEIGHTS, own})
     }
 
 

@@ -13,9 +13,16 @@ from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS, TOPS
 from densevidcap.models.evaluator import load_evaluator
 from densevidcap.repro.candidates import find_candidates
-from densevidcap.repro.claims import Resampled
+from densevidcap.repro.claims import Resampled, measure_claims
 from densevidcap.repro.definition import Claim, Experiment, Row
-from densevidcap.repro.dense import VALUES, Rankings, ask_oracle, mean_over_ranks, rank
+from densevidcap.repro.dense import (
+    VALUES,
+    Rankings,
+    ask_oracle,
+    mean_over_ranks,
+    name_top,
+    rank,
+)
 from densevidcap.repro.results import Curve, Line, Outcome, Picture, Table
 from densevidcap.repro.runner import Runner
 from densevidcap.repro.single import COLUMNS, INTERVALS
@@ -29,11 +36,7 @@ WAY = "Percent of the way from random to the oracle"
 TOP = TOPS[0]
 
 
-def compare_rankings(
-    runner: Runner,
-    experiment: Experiment,
-    claims: Sequence[Claim],  # noqa: ARG001
-) -> Outcome:
+def compare_rankings(runner: Runner, experiment: Experiment, claims: Sequence[Claim]) -> Outcome:
     """Averaged precision of the first of each clip's sentences, as each row orders them."""
     rows = {row.name: row for row in experiment.rows}
     ends = {row.system: row.name for row in experiment.rows if row.system in (RANDOM, ORACLE)}
@@ -51,8 +54,9 @@ def compare_rankings(
         }
     low, high = (lines[ends[end]] for end in (RANDOM, ORACLE))
     ways = {name: line.above(low).share_of(high.above(low)) for name, line in lines.items()}
+    title = name_top(TOP)
     tables = (
-        _tabulate(f"Averaged precision of the top {TOP}", lines),
+        _tabulate(title, lines),
         _tabulate(WAY, ways),
         Table(INTERVALS, COLUMNS, tuple(_halve(name, way) for name, way in ways.items())),
     )
@@ -67,10 +71,10 @@ def compare_rankings(
         if points:
             x, y = zip(*points, strict=True)
             curves.append(Curve(kind, x, y))
-    title = f"Ranking ten sentences: {COLUMNS[-1]} of the first {TOP}"
+    what = f"Ranking ten sentences: {COLUMNS[-1]} of the first {TOP}"
     axes = ("clips learned from", "% from random to the oracle")
-    picture = Picture(f"{experiment.name}-curve", title, *axes, tuple(curves))
-    return Outcome(tables, (), (picture,))
+    picture = Picture(f"{experiment.name}-curve", what, *axes, tuple(curves))
+    return Outcome(tables, measure_claims(claims, {title: lines}), (picture,))
 
 
 def _tabulate(title: str, lines: Mapping[str, Resampled]) -> Table:

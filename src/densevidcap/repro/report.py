@@ -12,7 +12,7 @@ from densevidcap.files import replacing
 from densevidcap.metrics.captions import describe_evaluator
 from densevidcap.outputs import Inputs, check_outputs
 from densevidcap.repro.claims import count_verdicts, list_claims
-from densevidcap.repro.definition import Claim
+from densevidcap.repro.definition import read_claims
 from densevidcap.repro.results import RESULTS, Line, Result, Table
 
 if TYPE_CHECKING:
@@ -69,22 +69,29 @@ def _draw_bars(axes: Any, picture: Picture) -> None:
     axes.margins(y=0.2)
 
 
+HASH = 64
+"""Digits of SHA-256."""
 PICTURES = "pictures"
 PAGE = "results.md"
 
 HEAD = """\
 # Results
 
-Written by `densevidcap experiment --report docs` from what the experiments below found; not to be
-edited. The paper's figures stand in parentheses after ours, or alone where a system is quoted as
-published. The paper learned from 6,513 clips and measured 497, with other networks: directions can
-agree, not figures. On 244 clips, the standard error of CIDEr is about 3.5.
+Written by `densevidcap experiment --out docs/results --report docs` from what the experiments
+below found; not to be edited. The paper's figures stand in parentheses after ours, or alone where
+a system is quoted as published. The paper learned from 6,513 clips and measured 497, with other
+networks: directions can agree, not figures. On 244 clips, the standard error of CIDEr is about
+3.5.
 
 ## What became of the paper's claims
 
 A claim **agrees** only where the 95% interval of the same pair of systems (paired bootstrap over
 clips; BLEU and METEOR of each draw as of a set) lies on the paper's side in every metric, is
-**opposite** where it lies on the other, and **undecided** otherwise. **Not run**: no figure yet.
+**opposite** where it lies on the other, and **undecided** otherwise, or where a control that can
+tell nothing agrees too. **Not run**: no figure yet. If a row does not say so, its interval is of
+one training of each system. From other random numbers the same system comes out differently, by
+up to four points of BLEU@4 or CIDEr, so what agrees may do so by luck. What the paper says once
+is counted once, whatever the rows; what it does not say is not counted.
 """
 
 
@@ -98,7 +105,12 @@ def load_results(runs: Path) -> list[Result]:
     )
 
 
-def write_report(runs: Path, docs: Path, claims: Sequence[Claim], overwrite: bool = False) -> Path:
+def choose_current(results: Sequence[Result], definitions: Path) -> list[Result]:
+    """Those that can answer today's claims."""
+    return [result for result in results if result.is_current(definitions)]
+
+
+def write_report(runs: Path, docs: Path, definitions: Path, overwrite: bool = False) -> Path:
     """The page and its pictures, from all results in the folder of runs."""
     results = load_results(runs)
     page = docs / PAGE
@@ -108,17 +120,21 @@ def write_report(runs: Path, docs: Path, claims: Sequence[Claim], overwrite: boo
     for path, picture in pictures.items():
         draw_picture(picture, path)
     with replacing(page) as temporary:
-        temporary.write_text("\n".join(_write(results, claims)), encoding="utf-8")
+        temporary.write_text("\n".join(_write(results, definitions)), encoding="utf-8")
     return page
 
 
-def _write(results: Sequence[Result], claims: Sequence[Claim]) -> Iterator[str]:
+def _write(results: Sequence[Result], definitions: Path) -> Iterator[str]:
+    claims = read_claims(definitions)
+    current = choose_current(results, definitions)
     yield HEAD
-    yield f"{count_verdicts(claims, results)}\n"
-    yield from list_claims(claims, results)
+    yield f"{count_verdicts(claims, current)}\n"
+    yield from list_claims(claims, current)
     yield ""
     for result in results:
         yield from write_section(result)
+        if result not in current:
+            yield "**The experiment is defined otherwise today: run it again.**\n"
         for picture in result.outcome.pictures:
             yield f"![{picture.title}]({PICTURES}/{picture.name}.png)\n"
     yield "## Evaluator\n"
@@ -131,7 +147,7 @@ def write_section(result: Result) -> Iterator[str]:
     yield f"## {result.title}\n"
     yield f"```\n{result.command}\n```\n"
     run = f" Run {result.run}." if result.run else " Made before runs had ids."
-    yield f"{result.date}: {result.clips:,} clips, {result.trained:,} learned from.{run}\n"
+    yield f"{result.date}: {result.clips:,} clips, {result.trained:,} to learn from.{run}\n"
     for table in result.outcome.tables:
         yield from _write_table(table)
     yield from (f"- {note}" for note in result.notes)
@@ -139,8 +155,13 @@ def write_section(result: Result) -> Iterator[str]:
     if result.origin:
         # Folded: few readers want it, and those that do want all of it.
         yield f"<details><summary>What run {result.run} was made from</summary><pre>"
-        yield from (f"{value[:12]}  {html.escape(name)}" for name, value in result.origin)
+        yield from (f"{_shorten(value)}  {html.escape(name)}" for name, value in result.origin)
         yield "</pre></details>\n"
+
+
+def _shorten(value: str) -> str:
+    """Of hashes the beginning; what else is told is told whole."""
+    return value[:12] if len(value) == HASH else value
 
 
 def _write_table(table: Table) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from densevidcap.data.text_files import read_json
 from densevidcap.errors import CorpusError
-from densevidcap.model_folder import write_json
+from densevidcap.model_folder import hash_file, write_json
+from densevidcap.repro.definition import find_definition
 
 RESULTS = "results.json"
 
@@ -48,6 +49,8 @@ class Finding:
 
     claim: str
     measured: tuple[Measured, ...] = ()
+    asked: str = ""
+    """What the claim asked when this was measured."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,18 @@ class Result:
     clips: int
     """On which it was measured."""
     trained: int
-    """Clips that were learned from."""
+    """Clips to learn from, counted with those that cannot be read."""
     notes: tuple[str, ...]
     outcome: Outcome
     run: str = ""
     """Of all that `origin` says; empty where that was not recorded."""
     origin: tuple[tuple[str, str], ...] = ()
     """What it was made from: commit, settings, weights, clips and predictions, most by SHA-256."""
+
+    def is_current(self, definitions: Path) -> bool:
+        """Whether the experiment is still defined as it was, as far as that is known."""
+        path, before = find_definition(definitions, self.experiment), dict(self.origin)
+        return not path.is_file() or before.get("definition") in (None, hash_file(path))
 
     def save(self, folder: Path) -> None:
         write_json(folder / self.experiment / RESULTS, asdict(self))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
+from itertools import chain
 
-from densevidcap import __version__
 from densevidcap.data.manifest import read_manifest
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS, hash_file
@@ -27,8 +25,9 @@ from densevidcap.repro.definition import (
 from densevidcap.repro.dense import compare_dense
 from densevidcap.repro.diversity import compare_diversity
 from densevidcap.repro.grounding import compare_grounding
+from densevidcap.repro.origin import find_commit
 from densevidcap.repro.ranking import compare_rankings
-from densevidcap.repro.results import Outcome, Result
+from densevidcap.repro.results import RESULTS, Outcome, Result
 from densevidcap.repro.runner import Paths, Runner
 from densevidcap.repro.single import compare_single
 from densevidcap.repro.words import compare_losses
@@ -51,7 +50,7 @@ def find_experiment(name: str, paths: Paths) -> Experiment:
         raise CorpusError(f"{path}: no such experiment; name another, or its folder")
     experiment = Experiment.read(path)
     for claim in read_claims(path.parent):
-        if claim.experiment == name and experiment.about.kind in ("single", "dense", "loss"):
+        if claim.experiment == name and experiment.about.kind != "diversity":
             _check_rows(experiment, claim)
     if experiment.about.kind == "grounding" and paths.boxes is None:
         raise CorpusError(
@@ -63,7 +62,7 @@ def find_experiment(name: str, paths: Paths) -> Experiment:
 
 def _check_rows(experiment: Experiment, claim: Claim) -> None:
     names = {row.name for row in experiment.rows}
-    for row in (claim.better, claim.worse):
+    for row in chain.from_iterable(claim.pairs):
         # Lines of detection add where they looked to the row's name.
         if row not in names and row.partition(":")[0] not in names:
             raise ModelError(f"{CLAIMS}: claim '{claim.name}': no row is called '{row}'")
@@ -83,6 +82,17 @@ def list_runnable(paths: Paths, progress: Progress) -> list[str]:
         else:
             names.append(name)
     return names
+
+
+def find_earlier(name: str, paths: Paths, command: str) -> Result | None:
+    """What that command found already, of the same experiment and clips."""
+    path = paths.out / name / RESULTS
+    if not path.is_file():
+        return None
+    result = Result.load(path)
+    known = dict(result.origin).get("manifest") == hash_file(paths.data)
+    same = known and result.command == command and result.is_current(paths.definitions)
+    return result if same else None
 
 
 def run_experiment(name: str, paths: Paths, command: str, progress: Progress) -> Result:
@@ -111,6 +121,8 @@ def run_experiment(name: str, paths: Paths, command: str, progress: Progress) ->
         origin |= runner.origin
         notes += tuple(f"Not run: {row}: {reason}" for row, reason in runner.lacks.items())
     origin["manifest"] = hash_file(paths.data)
+    if paths.captions != paths.data:
+        origin["captions"] = hash_file(paths.captions)
     listed = tuple(sorted(origin.items()))
     result = Result(
         name,
@@ -126,26 +138,3 @@ def run_experiment(name: str, paths: Paths, command: str, progress: Progress) ->
     )
     result.save(paths.out)
     return result
-
-
-def find_commit() -> str:
-    """Of the code that runs, with "dirty" behind it where files were changed; else its version."""
-    here = Path(__file__)
-    try:
-        # Only if this file is the repository's: an installed package may lie in someone else's.
-        subprocess.run(
-            ["git", "ls-files", "--error-unmatch", here.name],
-            cwd=here.parent,
-            check=True,
-            capture_output=True,
-        )
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"],
-            cwd=here.parent,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return f"densevidcap {__version__}"
-    return described.stdout.strip()

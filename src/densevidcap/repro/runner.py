@@ -16,7 +16,13 @@ from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config, write_json
+from densevidcap.model_folder import (
+    CATEGORY,
+    WEIGHTS,
+    hash_file,
+    read_model_config,
+    write_json,
+)
 from densevidcap.models.backbones import build_backbone
 from densevidcap.models.backbones.weights import find_folder, find_imagenet
 from densevidcap.models.device import resolve_device
@@ -25,6 +31,7 @@ from densevidcap.models.views import ClipView
 from densevidcap.models.word_detector import LexicalFCN
 from densevidcap.progress import Progress
 from densevidcap.repro.definition import About, Row
+from densevidcap.repro.origin import find_commit
 from densevidcap.repro.systems import System, read_system
 from densevidcap.train.evaluator_regression import choose_stage
 from densevidcap.train.feature_cache import FeatureCache, cache_features, fit_streams
@@ -47,6 +54,8 @@ PARTS = "parts"
 """There too: manifests of parts of the corpus."""
 SPENT = "spent.json"
 """Beside them: CPU-seconds of each training."""
+MADE = "made.json"
+"""There too: by which code each model and each file of sentences was made."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +144,15 @@ class Runner:
         """
         own, config = self.paths.model / "words", config or self._base
         if not config:
+            self.identify(own)
             return own
         folder, settings = self.paths.out / MODELS / config, self._read_system(config).config
+        spelt = json.dumps(settings.to_dict(), sort_keys=True)
+        self.origin[f"settings of {config}"] = hashlib.sha256(spelt.encode()).hexdigest()
         data, cache = self.paths.data, self.paths.cache
         lexicon = self._find_lexicon(settings) if self._base else own / "lexicon.json"
         self._train(list_rounds(folder, settings, data, lexicon, cache, left_out=self._left_out))
+        self.identify(folder)
         return folder
 
     def measure_losses(self, config: str) -> FloatArray:
@@ -205,9 +218,8 @@ class Runner:
     def find_part(self, name: str, records: Iterable[ClipRecord]) -> Path:
         """A manifest of these clips of the corpus."""
         path = self.paths.out / PARTS / f"{name}.jsonl"
-        if not path.is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_manifest(path, records)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_manifest(path, records)
         return path
 
     def find_evaluator(self, row: Row) -> Path:
@@ -265,6 +277,19 @@ class Runner:
                     stage.run(self.progress)
                 finally:
                     self._note_time(stage.out.name, process_time() - begun)
+                self.note_maker(stage.out)
+
+    def note_maker(self, made: Path) -> None:
+        """That this code made a model, or a file of sentences."""
+        path, name = self.paths.out / MADE, made.relative_to(self.paths.out).as_posix()
+        write_json(path, {**(read_json_or_none(path) or {}), name: find_commit()})
+
+    def tell_maker(self, made: Path) -> None:
+        """Note among what results were made from, if it was other code than what measures."""
+        name = made.relative_to(self.paths.out).as_posix()
+        commit = (read_json_or_none(self.paths.out / MADE) or {}).get(name, "not recorded")
+        if commit != find_commit():
+            self.origin[f"commit of {name}"] = commit
 
     def _note_time(self, name: str, seconds: float) -> None:
         """A training that is cut off goes on later: its parts add up."""
@@ -279,11 +304,16 @@ class Runner:
 
     def identify(self, folder: Path) -> str:
         """The hash of a model's weights, noted as what the results were made from."""
-        digest = hash_file(folder / WEIGHTS)
-        known = folder.relative_to(self.paths.out) if self.paths.out in folder.parents else None
-        name = known.as_posix() if known else f"model/{folder.name}"
-        self.origin[f"weights of {name}"] = digest
-        return digest[:12]
+        is_own = self.paths.out in folder.parents
+        name = folder.relative_to(self.paths.out).as_posix() if is_own else f"model/{folder.name}"
+        noted = f"weights of {name}"
+        if noted not in self.origin:
+            self.origin[noted] = hash_file(folder / WEIGHTS)
+            if (classifier := folder / CATEGORY / WEIGHTS).is_file():
+                self.origin[f"{noted}/{CATEGORY}"] = hash_file(classifier)
+            if is_own:
+                self.tell_maker(folder)
+        return self.origin[noted][:12]
 
     def view(self, captioner: Path, words: Path, told: bool = False) -> dict[str, ClipView]:
         """The measured clips as that captioner was taught to see them.

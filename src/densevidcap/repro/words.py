@@ -74,7 +74,6 @@ def compare_losses(runner: Runner, experiment: Experiment, claims: Sequence[Clai
             lines.append(Line(row.name))
             continue
         folder = runner.find_words(row.system)
-        runner.identify(folder)
         history = read_card(folder)["history"]
         epochs = tuple(float(entry["epoch"]) for entry in history)
         curves.append(Curve(row.name, epochs, tuple(entry["loss"] for entry in history)))
