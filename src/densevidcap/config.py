@@ -328,6 +328,9 @@ class CaptionerConfig:
     visual_gain: float = 1.0
     """How many times their usual size S2VT's weights of frames begin with. Frames become small on
     their way through one LSTM to the other and words do not, so that words are learned first."""
+    drop_codes: bool = True
+    """Whether dropout falls on what S2VT's lower LSTMs make of the frames too, beside the frames,
+    the words and the hidden vectors."""
     order: Literal["time", "random"] = "time"
     """In which it reads them. `random` is to compare with: what is lost without their order is what
     the order tells."""
@@ -563,9 +566,14 @@ class SentenceTrainingConfig(OptimisationConfig):
     draw_frames: bool = True
     """Whether a sequence's frames are drawn anew for each sentence (the paper's augmentation by
     sampling), or are always those that captioning reads."""
+    projection_rate: float = 1.0
+    """Of the learning rate, what the projections of frame-level streams learn at. A step of Adam
+    moves every weight by about the rate, and so a sum over thousands of features by far more than
+    one over the hundreds of a region: by that the gates of S2VT become hard switches."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _above_zero(self, "projection_rate")
         _at_least(self, 1, "min_count", "max_length", "batch", "captions_together")
         _at_least(self, 0, "captions_per_clip")
         _share(self, "label_smoothing")

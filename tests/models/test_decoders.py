@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -10,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from densevidcap.models.decoders import S2VT, Decoder, MeanPooling, SoftAttention, reverse
+from densevidcap.config import CaptionerConfig
+from densevidcap.models.decoders import (
+    S2VT,
+    Decoder,
+    MeanPooling,
+    SoftAttention,
+    build_decoder,
+    reverse,
+)
 from densevidcap.models.fusion import Seen
 from densevidcap.models.recurrence import Recurrence
 
@@ -162,6 +171,16 @@ def test_attention_is_the_formula_written_out(lengths: list[int], seed: int) -> 
         expected, remembered = nn.LSTM.forward(model.lstm, inputs, begun)
         torch.testing.assert_close(hidden[row], expected[0])
         torch.testing.assert_close(after["memory"][row], torch.cat(remembered)[:, 0])
+
+
+@given(seeds, st.booleans())
+def test_dropout_falls_on_codes_of_the_frames_if_it_shall(seed: int, drops: bool) -> None:
+    torch.manual_seed(seed)
+    config = CaptionerConfig("s2vt", hidden=64, embedding=8, dropout=0.5, drop_codes=drops)
+    model, seen = build_decoder(config).train(), see([3], seed, 64)
+    seen = replace(seen, frames=seen.frames.float())
+    first, second = (model.encode(seen, 2).ahead for _ in range(2))
+    assert first.equal(second) != drops
 
 
 @given(seeds, st.floats(0.5, 4), st.floats(2, 8))

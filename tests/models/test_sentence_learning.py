@@ -39,6 +39,16 @@ def list_sentences(batch: Batch) -> list[tuple[int, ...]]:
     return [tuple(word for word in row if word != PAD) for row in batch.sentences.tolist()]
 
 
+def test_projections_of_frames_learn_at_a_rate_of_their_own(corpus: Corpus) -> None:
+    for rate in (1.0, 0.125):
+        task = make_task(corpus, SentenceTrainingConfig(projection_rate=rate))
+        (start,) = (factors := task.lr_multipliers())
+        assert factors[start] == rate
+        slowed = {name for name, _ in task.model.named_parameters() if name.startswith(start)}
+        frames = task.model.fusion.frames.named_parameters()
+        assert slowed == {f"{start}{name}" for name, _ in frames} != set()
+
+
 @settings(max_examples=20)
 @given(batch=st.integers(1, 70), together=st.integers(1, 5), epoch=st.integers(0, 5))
 def test_an_epoch_has_every_caption_once_with_its_own_sequence(

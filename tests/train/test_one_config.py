@@ -98,7 +98,7 @@ TRAINED = {
     *("eyes.rows", "eyes.columns", "eyes.features"),
     *("words.shaping", "words.dropout", "streams.dropout", "captioner.dropout"),
     *("evaluator.dropout", "evaluator.sequence_dropout"),
-    *("captioner.forget_bias", "captioner.visual_gain"),
+    *("captioner.forget_bias", "captioner.visual_gain", "captioner.drop_codes"),
 }
 """Sections and settings that training alone has a use for."""
 

@@ -100,6 +100,7 @@ class S2VT(Decoder):
     def __init__(
         self, width: int, embedding: int, hidden: int, dropout: float, directions: int
     ) -> None:
+        """`dropout` is that of what the lower LSTMs make of the frames."""
         super().__init__()
         self.lower = nn.ModuleList(
             Recurrence(width, hidden // directions) for _ in range(directions)
@@ -225,6 +226,7 @@ def build_decoder(config: CaptionerConfig) -> Decoder:
         return MeanPooling(*sizes)
     if config.kind == "soft-attention":
         return SoftAttention(*sizes)
-    decoder = S2VT(*sizes, config.dropout, directions=2 if config.kind == "bi-s2vt" else 1)
+    dropout = config.dropout if config.drop_codes else 0.0
+    decoder = S2VT(*sizes, dropout, directions=2 if config.kind == "bi-s2vt" else 1)
     decoder.listen(config.forget_bias, config.visual_gain)
     return decoder

@@ -201,7 +201,7 @@ class SentenceTask:
         return part, next(words) / next(words)
 
     def lr_multipliers(self) -> dict[str, float]:
-        return {}
+        return {"fusion.frames.": self.options.projection_rate}
 
     @torch.inference_mode()
     def validate(self) -> dict[str, float]:
