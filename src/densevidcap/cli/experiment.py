@@ -64,8 +64,8 @@ def command(
     """Run experiments such as table1 or grounding, each defined by a TOML file; or `all`.
 
     Baselines that --out holds already are not trained again, and one that was cut off goes on.
-    Each writes its results.json there, over an earlier one only with --overwrite. Without names,
-    --report and --claims show what is there.
+    Each writes its results.json there, over an earlier one only with --overwrite; `all` keeps
+    those that the same command left. Without names, --report and --claims show what is there.
     """
     from densevidcap.model_folder import BUNDLED
     from densevidcap.repro.claims import list_claims
