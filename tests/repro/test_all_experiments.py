@@ -276,7 +276,7 @@ def test_a_row_without_its_weights_is_not_run_and_says_why(
 
 
 def test_the_yardstick_brings_its_own_words(tmp_path: Path) -> None:
-    """Features of one vector a frame: no model is given, and five captioners are compared."""
+    """Features of one vector a frame: no model is given, and six captioners are compared."""
     table, features = write_table(tmp_path, clips=24)
     data, out = tmp_path / "clips.jsonl", tmp_path / "runs"
     prepared = ["prepare", "table", str(table), "--features", str(features), "--out", str(data)]
@@ -290,10 +290,11 @@ def test_the_yardstick_brings_its_own_words(tmp_path: Path) -> None:
         result = results.Result.load(out / name / "results.json")
         scores, spread, training = result.outcome.tables
         assert [line.name for line in spread.lines] == [line.name for line in scores.lines]
-        assert [len(line.ours) for line in scores.lines] == [4] * 5
+        assert [len(line.ours) for line in scores.lines] == [4] * 6
         assert [line.name for line in training.lines] == [
             "mean-pooling",
             "s2vt",
+            "s2vt-1000",
             "s2vt-random",
             "bi-s2vt",
             "soft-attention",

@@ -255,13 +255,15 @@ class Runner:
 
         It is published with the results, so it does not tell where this machine keeps its weights.
         """
+        # A config that is at fault is no lack of this machine's.
+        system, words = self.find_system(row), self._read_system(row.words) if row.words else None
         try:
-            for config in self.find_system(row).captioners.values():
+            for config in system.captioners.values():
                 check_extracted(config.streams.names)
                 named = list_extracted(config.streams.names, config.streams)
                 fit_streams(self.trained, named, self.paths.cache)
-            if row.words:
-                check_start(self._read_system(row.words).config)
+            if words is not None:
+                check_start(words.config)
         except (ModelError, CorpusError) as error:
             return str(error).replace(f"{find_folder()}{os.sep}", "")
         return ""

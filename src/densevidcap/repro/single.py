@@ -53,13 +53,19 @@ CURVES = ("Captioners on held-out clips", "epoch", "nats a word")
 
 
 def _can_run(runner: Runner, row: Row) -> bool:
-    """Whether its weights are there. If not, the row stays as published, and the notes say why."""
-    if row.system in ("model", "human"):
+    """Whether what it needs is there. If not, the row stays as published; the notes say why."""
+    if row.system == "model":
         return True
-    if lack := runner.find_lack(row):
+    if lack := _find_lonely(runner) if row.system == "human" else runner.find_lack(row):
         runner.lacks[row.name] = lack
         runner.progress.say(f"not run: {row.name}: {lack}")
     return not lack
+
+
+def _find_lonely(runner: Runner) -> str:
+    """Why people cannot be measured: a clip that but one sentence is known of; empty if none is."""
+    lonely = [clip for clip, captions in runner.references.items() if len(captions) < 2]
+    return f"clip '{lonely[0]}' has a single caption and none to compare it with" if lonely else ""
 
 
 def describe_training(runner: Runner, rows: Sequence[Row]) -> tuple[Table, tuple[Curve, ...]]:
