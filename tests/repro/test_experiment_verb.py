@@ -70,6 +70,16 @@ columns = ["of the learned clips, without dropout"]
 """
 
 
+PEOPLE = """
+[[rows]]
+name = "model"
+system = "model"
+[[rows]]
+name = "human"
+system = "human"
+"""
+
+
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     return open_studio(tmp_path_factory.mktemp("studio"))
@@ -227,12 +237,31 @@ def test_a_claim_about_no_row_is_told_before_any_work(studio: Studio) -> None:
 
 def test_what_cannot_be_run_is_told_in_a_line(studio: Studio) -> None:
     studio.define("split", SINGLE.replace('kind = "single"', 'kind = "single"\nsplit = "nowhere"'))
+    studio.define("system", SINGLE.replace('system = "plain"', 'system = "plane"', 1))
+    studio.define("words", SINGLE.replace('words = "words-mil"', 'words = "words-mill"'))
     studio.define("order", DENSE + '[[rows]]\nname = "OSR + ORE"\nsystem = "length"\n')
     for name, kind, said in (
         ("none", CorpusError, f"{studio.definitions / 'none.toml'}: no such experiment"),
         ("split", CorpusError, f"{studio.manifest}: no clip of split 'nowhere' has captions"),
+        ("system", ModelError, f"{studio.definitions / 'ablation' / 'plane.toml'}: "),
+        ("words", ModelError, f"{studio.definitions / 'ablation' / 'words-mill.toml'}: "),
         ("order", ModelError, "order: 'OSR + ORE' has no order 'length'"),
     ):
         failed = studio.run(name)
         assert isinstance(failed.exception, kind)
         assert said in str(failed.exception)
+        assert not (studio.runs / name).exists()
+
+
+def test_people_are_not_measured_where_a_clip_has_one_caption(studio: Studio) -> None:
+    studio.define("people", SINGLE[: SINGLE.index("[[rows]]")] + PEOPLE)
+    manifest = studio.folder / "one-caption.jsonl"
+    records = read_manifest(studio.manifest)
+    write_manifest(manifest, [replace(each, captions=each.captions[:1]) for each in records])
+    result = studio.run("people", data=manifest)
+    assert result.exit_code == 0, result.output
+    found = load(studio, "people")
+    assert [len(line.ours) for line in found.outcome.tables[0].lines] == [4, 0]
+    (note,) = (note for note in found.notes if note.startswith("Not run"))
+    assert note.startswith("Not run: human: clip '")
+    assert note.endswith("has a single caption and none to compare it with")
