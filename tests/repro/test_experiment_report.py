@@ -255,6 +255,34 @@ def test_where_a_control_agrees_too_nothing_is_told() -> None:
     assert "**undecided** (the control below agrees too): METEOR; **agrees**: CIDEr" in line
 
 
+def test_without_its_control_a_claim_is_not_told_to_agree() -> None:
+    """A control that was changed, or is of an experiment that nobody ran, must not help."""
+    claim = replace(BOTH, columns=("METEOR",), control="control")
+    found = (Finding("both", (Measured("METEOR", 2, 1, 3),), claim.asked),)
+    result = replace(RESULT, outcome=replace(RESULT.outcome, findings=found))
+    for control in (CONTROL, replace(CONTROL, experiment="table9")):
+        *_, line, _ = list_claims([claim, control], [result])
+        assert "**undecided**: its control has no interval" in line
+        assert count_verdicts([claim, control], [result]).endswith("1 undecided.")
+
+
+def test_a_control_is_heard_in_its_own_experiment() -> None:
+    control = replace(CONTROL, experiment="table9")
+    results = [
+        replace(
+            RESULT,
+            experiment=claim.experiment,
+            outcome=replace(
+                RESULT.outcome,
+                findings=(Finding(claim.name, (Measured("METEOR", 2, low, 3),), claim.asked),),
+            ),
+        )
+        for claim, low in ((BOTH, 1), (control, -1))
+    ]
+    *_, line, _ = list_claims([replace(BOTH, control="control"), control], results)
+    assert "**agrees**: METEOR" in line
+
+
 def test_a_statement_counts_once_and_agrees_if_all_its_parts_do() -> None:
     part = replace(BOTH, name="part", better="new", part_of="both")
     for low, told in ((0.5, "1 agree"), (-0.5, "1 differ by part or metric")):
@@ -303,11 +331,22 @@ def test_trainings_that_differ_widen_the_interval() -> None:
     [
         ({"control": "x"}, "no claim is called 'x'"),
         ({"part_of": "y"}, "no claim is called 'y'"),
+        ({"control": "other"}, "is its own control; name another claim"),
+        ({"part_of": "other"}, "'other' is not the first of a statement above it"),
     ],
 )
 def test_a_claim_names_others_that_are_there(changed: dict[str, str], said: str) -> None:
     with pytest.raises(ModelError, match=said):
         Claims((BOTH, replace(BOTH, name="other", **changed)))  # type: ignore[arg-type]
+
+
+def test_a_part_of_a_part_would_count_as_another_statement() -> None:
+    part = replace(BOTH, name="part", part_of="both")
+    with pytest.raises(ModelError, match="'part' is not the first of a statement"):
+        Claims((BOTH, part, replace(BOTH, name="other", part_of="part")))
+    with pytest.raises(ModelError, match="or put it above"):
+        Claims((part, BOTH))
+    assert Claims((BOTH, part, replace(part, name="other"))).claims
 
 
 def test_a_line_of_dense_precision_can_be_measured_without_its_interval() -> None:

@@ -145,10 +145,21 @@ def _tell_all(claims: Sequence[Claim], results: Iterable[Result]) -> Iterator[tu
     found = {result.experiment: result for result in results}
     by_name = {claim.name: claim for claim in claims}
     for claim in claims:
-        yield claim, _tell(claim, found.get(claim.experiment), by_name.get(claim.control))
+        control = by_name.get(claim.control)
+        controlled = _judge_control(control, found.get(control.experiment)) if control else None
+        yield claim, _tell(claim, found.get(claim.experiment), controlled)
 
 
-def _tell(claim: Claim, result: Result | None, control: Claim | None) -> Told:
+Controlled = Mapping[str, Verdict]
+"""By column, what the control of a claim comes to, where it was measured."""
+
+
+def _judge_control(control: Claim, result: Result | None) -> Controlled:
+    measured = find_measured(control, result) if result else ()
+    return {each.column: decide(control, each) for each in measured}
+
+
+def _tell(claim: Claim, result: Result | None, controlled: Controlled | None) -> Told:
     if not claim.experiment:
         return Told(claim.ours, {(claim.verdict, ""): ()}, f"`{claim.command}`")
     command = f"`experiment {claim.experiment}`"
@@ -163,7 +174,7 @@ def _tell(claim: Claim, result: Result | None, control: Claim | None) -> Told:
             f"{each.column} {each.mean:{form}}{unit} ({each.low:{form}} to {each.high:{form}})"
             for each in measured
         )
-        return Told(shown, _judge(claim, result, measured, control), command)
+        return Told(shown, _judge(claim, result, measured, controlled), command)
     figures = _list_figures(claim, result)
     if not figures:
         return Told("–", NOT_RUN, command)
@@ -173,6 +184,7 @@ def _tell(claim: Claim, result: Result | None, control: Claim | None) -> Told:
 NOT_RUN: Mapping[tuple[Verdict, str], Sequence[str]] = {("not run", ""): ()}
 NO_INTERVAL = "no interval"
 CONTROLLED = "the control below agrees too"
+NO_CONTROL = "its control has no interval"
 
 
 def find_measured(claim: Claim, result: Result) -> tuple[Measured, ...]:
@@ -186,16 +198,16 @@ def find_measured(claim: Claim, result: Result) -> tuple[Measured, ...]:
 
 
 def _judge(
-    claim: Claim, result: Result, measured: Sequence[Measured], control: Claim | None
+    claim: Claim, result: Result, measured: Sequence[Measured], controlled: Controlled | None
 ) -> dict[tuple[Verdict, str], list[str]]:
     """By verdict, the columns that came to it."""
-    controls = find_measured(control, result) if control else ()
-    empty = {each.column for each in controls if control and decide(control, each) == "agrees"}
     judged: dict[tuple[Verdict, str], list[str]] = {}
     for each in measured:
         verdict, why = decide(claim, each), ""
-        if verdict == "agrees" and each.column in empty:
-            verdict, why = "undecided", CONTROLLED
+        if verdict == "agrees" and controlled is not None:
+            told = controlled.get(each.column)
+            if told is None or told == "agrees":
+                verdict, why = "undecided", CONTROLLED if told else NO_CONTROL
         judged.setdefault((verdict, why), []).append(each.column)
     known = {each.column for each in measured}
     if missing := [name for name in _list_columns(claim, result) if name not in known]:

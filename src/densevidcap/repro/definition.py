@@ -88,10 +88,10 @@ class Claim:
     """Further pairs of rows: the same two systems from other random numbers. Of several pairs the
     mean is judged, by draws of clips and of pairs."""
     control: str = ""
-    """Another claim, of the same rows' kind, that cannot tell anything: where it agrees too, this
-    one is undecided."""
+    """Another claim, of the same rows' kind, that cannot tell anything: where it agrees too, or was
+    not measured, this one is undecided."""
     part_of: str = ""
-    """The claim of the same statement that comes before; a statement is counted once."""
+    """The first claim of the same statement; a statement is counted once."""
     needs: str = ""
     """What the experiment cannot do without and few have; told as long as it is not run."""
     ours: str = ""
@@ -127,10 +127,20 @@ class Claims:
         names = [claim.name for claim in self.claims]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ModelError(f"two claims are called '{twice[0]}'")
+        firsts: set[str] = set()
         for claim in self.claims:
             for other in (claim.control, claim.part_of):
                 if other and other not in names:
                     raise ModelError(f"claim '{claim.name}': no claim is called '{other}'")
+            if claim.control == claim.name:
+                raise ModelError(f"claim '{claim.name}' is its own control; name another claim")
+            if not claim.part_of:
+                firsts.add(claim.name)
+            elif claim.part_of not in firsts:
+                raise ModelError(
+                    f"claim '{claim.name}': '{claim.part_of}' is not the first of a statement above"
+                    " it; let 'part_of' name that, or put it above"
+                )
 
 
 def read_claims(definitions: Path) -> tuple[Claim, ...]:
