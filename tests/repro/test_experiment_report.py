@@ -371,6 +371,21 @@ def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
     assert f"{tmp_path}: no results in it; run an experiment first" in str(failed.exception)
 
 
+def test_who_names_nothing_is_told_what_there_is(tmp_path: Path) -> None:
+    failed = CliRunner().invoke(root, ["experiment", "--out", str(tmp_path)])
+    assert failed.exit_code == 2
+    assert "name experiments, or give --report or --claims" in failed.output
+
+
+def test_a_folder_of_definitions_that_is_not_there_is_named(tmp_path: Path) -> None:
+    RESULT.save(tmp_path)
+    missing = tmp_path / "none"
+    for asked in (["--claims"], ["--report", str(tmp_path)], ["all", "--data", "clips.jsonl"]):
+        options = ["--out", str(tmp_path), "--definitions", str(missing), *asked]
+        failed = CliRunner().invoke(root, ["experiment", *options])
+        assert f"{missing}: no such folder; name one" in str(failed.exception)
+
+
 def test_experiments_need_clips(tmp_path: Path) -> None:
     failed = CliRunner().invoke(root, ["experiment", "table1", "--out", str(tmp_path)])
     assert failed.exit_code == 2

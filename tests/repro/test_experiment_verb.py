@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -265,3 +266,47 @@ def test_people_are_not_measured_where_a_clip_has_one_caption(studio: Studio) ->
     (note,) = (note for note in found.notes if note.startswith("Not run"))
     assert note.startswith("Not run: human: clip '")
     assert note.endswith("has a single caption and none to compare it with")
+
+
+def test_all_measures_anew_what_was_made_from_other_files(tmp_path: Path) -> None:
+    """The same names of files in a command do not make them the same files."""
+    studio = open_studio(tmp_path)
+    studio.define("claims", "")
+    studio.define("single", SINGLE)
+    studio.define("oracle", DENSE + '[[rows]]\nname = "OSR + ORE"\nsystem = "osr"\n')
+    captions = tmp_path / "captions.jsonl"
+    records = [*read_manifest(studio.manifest)]
+    write_manifest(captions, records)
+    command = ("all", "--captions", str(captions))
+    first = studio.run(*command)
+    assert first.exit_code == 0, first.output
+    assert studio.run(*command).stdout.count("measures it anew") == 2
+    model, trained = tmp_path / "model", studio.runs / "models" / "plain"
+    for path, stale in (
+        (captions, 2),
+        (model / "words" / "weights.safetensors", 2),
+        (model / "evaluator" / "weights.safetensors", 2),
+        (trained / "weights.safetensors", 1),
+    ):
+        kept = path.read_bytes()
+        try:
+            path.write_bytes(kept + b"\n")
+            again = studio.run(*command)
+        finally:
+            path.write_bytes(kept)
+        assert again.stdout.count("measures it anew") == 2 - stale, path
+        assert isinstance(again.exception, OutputError)
+        assert "stands there already; give --overwrite" in str(again.exception)
+    # A trained model that was removed to save space changes nothing.
+    (trained / "weights.safetensors").unlink()
+    assert studio.run(*command).stdout.count("measures it anew") == 2
+
+
+def test_where_no_experiment_can_be_run_that_is_told(studio: Studio, tmp_path: Path) -> None:
+    manifest = tmp_path / "unsaid.jsonl"
+    write_manifest(
+        manifest, [replace(each, captions=()) for each in read_manifest(studio.manifest)]
+    )
+    failed = studio.run("all", data=manifest)
+    assert isinstance(failed.exception, CorpusError)
+    assert f"{studio.definitions}: no experiment in it" in str(failed.exception)

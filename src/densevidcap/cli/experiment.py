@@ -65,8 +65,10 @@ def command(
 
     Baselines that --out holds already are not trained again, and one that was cut off goes on.
     Each writes its results.json there, over an earlier one only with --overwrite; `all` keeps
-    those that the same command left. Without names, --report and --claims show what is there.
+    those that the same command left of the same files. Without names, --report and --claims show
+    what is there.
     """
+    from densevidcap.errors import CorpusError
     from densevidcap.model_folder import BUNDLED
     from densevidcap.repro.claims import list_claims
     from densevidcap.repro.definition import DEFINITIONS, read_claims
@@ -86,7 +88,13 @@ def command(
     )
     from densevidcap.repro.runner import Paths
 
+    if not (names or report or claims):
+        raise click.UsageError(
+            "Missing argument 'NAMES...': name experiments, or give --report or --claims."
+        )
     folder = definitions or DEFINITIONS
+    if not folder.is_dir():
+        raise CorpusError(f"{folder}: no such folder; name one of experiments and claims")
     if names:
         if data is None:
             raise click.UsageError("Missing option '--data': experiments need clips.")

@@ -85,6 +85,10 @@ class Found:
         return self.candidates.select([choice.candidate for choice in chosen])
 
 
+RANKED = "ranking of model"
+"""Among what results were made from: how the given model's sentences rank."""
+
+
 def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
     """Read from the folder of runs, or found and written there.
 
@@ -96,7 +100,7 @@ def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
         if (runner.paths.model / stage).is_dir():
             runner.identify(runner.paths.model / stage)
     if (ranking := runner.paths.model / RANKING).is_file():
-        runner.origin["ranking of model"] = hash_file(ranking)
+        runner.origin[RANKED] = hash_file(ranking)
     runner.origin["settings of model"] = hashlib.sha256(config).hexdigest()
     kind = "told-candidates" if told else "candidates"
     path = runner.keep(kind, f"{model.version}-{hashlib.sha256(config).hexdigest()[:8]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import chain
@@ -12,7 +12,9 @@ from itertools import chain
 from densevidcap.data.manifest import read_manifest
 from densevidcap.errors import CorpusError, ModelError
 from densevidcap.model_folder import WEIGHTS, hash_file
+from densevidcap.pipeline.captioner import RANKING
 from densevidcap.progress import Progress
+from densevidcap.repro.candidates import RANKED
 from densevidcap.repro.definition import (
     CLAIMS,
     Claim,
@@ -81,18 +83,42 @@ def list_runnable(paths: Paths, progress: Progress) -> list[str]:
             progress.say(f"left out {name}: no clip of split '{about.split}' has captions")
         else:
             names.append(name)
+    if not names:
+        raise CorpusError(
+            f"{paths.definitions}: no experiment in it that what is given suffices for; "
+            "name another folder, or give what is missing"
+        )
     return names
 
 
 def find_earlier(name: str, paths: Paths, command: str) -> Result | None:
-    """What that command found already, of the same experiment and clips."""
+    """What that command found already, of the same experiment and of the same files."""
     path = paths.out / name / RESULTS
     if not path.is_file():
         return None
     result = Result.load(path)
-    known = dict(result.origin).get("manifest") == hash_file(paths.data)
-    same = known and result.command == command and result.is_current(paths.definitions)
-    return result if same else None
+    same = result.command == command and result.is_current(paths.definitions)
+    return result if same and _is_made_of(dict(result.origin), paths) else None
+
+
+def _is_made_of(origin: Mapping[str, str], paths: Paths) -> bool:
+    """Whether what is given today, under whatever names, is what a result was made from."""
+    files = {"manifest": paths.data}
+    if paths.captions != paths.data:
+        files["captions"] = paths.captions
+    if "boxes" in origin and paths.boxes is not None:
+        files["boxes"] = paths.boxes
+    if RANKED in origin:
+        files[RANKED] = paths.model / RANKING
+    for name in origin:
+        place = name.removeprefix("weights of ")
+        if place != name and place.startswith("model/"):
+            files[name] = paths.model / place.removeprefix("model/") / WEIGHTS
+        elif place != name and (trained := paths.out / place / WEIGHTS).is_file():
+            files[name] = trained
+    return all(
+        path.is_file() and origin.get(name) == hash_file(path) for name, path in files.items()
+    )
 
 
 def run_experiment(name: str, paths: Paths, command: str, progress: Progress) -> Result:
