@@ -208,6 +208,7 @@ def test_words_are_pointed_at_in_frames_with_boxes(folder: Path, tmp_path: Path)
     made_from = dict(found.origin)
     assert made_from["boxes"] == hash_file(folder / "boxes.json")
     assert made_from["weights of model/words"] == hash_file(folder / "model/words" / WEIGHTS)
+    assert "settings of model/words" in made_from
     assert (found.clips, found.trained) == (len(HELD_OUT), 0)
     assert found.command == (
         f"densevidcap experiment grounding --data manifest.jsonl --model model"

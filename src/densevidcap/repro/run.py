@@ -11,7 +11,7 @@ from itertools import chain
 
 from densevidcap.data.manifest import read_manifest
 from densevidcap.errors import CorpusError, ModelError
-from densevidcap.model_folder import WEIGHTS, hash_file
+from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config
 from densevidcap.pipeline.captioner import RANKING
 from densevidcap.progress import Progress
 from densevidcap.repro.candidates import RANKED
@@ -136,6 +136,9 @@ def run_experiment(name: str, paths: Paths, command: str, progress: Progress) ->
         outcome, clips = compare_grounding(paths, experiment, progress)
         trained = 0
         origin["weights of model/words"] = hash_file(paths.model / "words" / WEIGHTS)
+        # How boxes are fitted to words is a setting.
+        config = json.dumps(read_model_config(paths.model / "words").to_dict(), sort_keys=True)
+        origin["settings of model/words"] = hashlib.sha256(config.encode()).hexdigest()
         if paths.boxes is not None:
             origin["boxes"] = hash_file(paths.boxes)
     else:
