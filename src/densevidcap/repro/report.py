@@ -88,10 +88,11 @@ networks: directions can agree, not figures. On 244 clips, the standard error of
 A claim **agrees** only where the 95% interval of the same pair of systems (paired bootstrap over
 clips; BLEU and METEOR of each draw as of a set) lies on the paper's side in every metric, is
 **opposite** where it lies on the other, and **undecided** otherwise, or where a control that can
-tell nothing agrees too. **Not run**: no figure yet. If a row does not say so, its interval is of
-one training of each system. From other random numbers the same system comes out differently, by
-up to four points of BLEU@4 or CIDEr, so what agrees may do so by luck. What the paper says once
-is counted once, whatever the rows; what it does not say is not counted.
+tell nothing agrees too or was not measured. **Not run**: no figure yet, or none of today's
+experiment. If a row does not say so, its interval is of one training of each system. From other
+random numbers the same system comes out differently, by up to four points of BLEU@4 or CIDEr, so
+what agrees may do so by luck. What the paper says once is counted once, whatever the rows; what it
+does not say is not counted.
 """
 
 
