@@ -225,15 +225,45 @@ def test_a_clip_that_cannot_be_read_is_named_and_left_out(studio: Studio) -> Non
     assert load(studio, "nothing").clips == 1
 
 
-def test_a_claim_about_no_row_is_told_before_any_work(studio: Studio) -> None:
+@pytest.mark.parametrize(
+    ("name", "claim", "said"),
+    [
+        ("single", CLAIMS.replace('"told"\nworse', '"asked"\nworse'), "no row is called 'asked'"),
+        (
+            "single",
+            CLAIMS + 'trainings = [["told", "plane"]]\n',
+            "no row is called 'plane'",
+        ),
+        (
+            "single",
+            CLAIMS + 'table = "Words"\n',
+            "no claim can be of table 'Words' of single; its tables with intervals: '', "
+            "'Word detection in a clip'",
+        ),
+        (
+            "single",
+            CLAIMS + 'columns = ["CIDER"]\n',
+            "no column is called 'CIDER'; name METEOR, BLEU@4, ROUGE-L, CIDEr",
+        ),
+        (
+            "diversity",
+            CLAIMS.replace('"single"', '"diversity"'),
+            "no row is called 'told'",
+        ),
+    ],
+)
+def test_a_claim_of_what_is_not_there_is_told_before_any_work(
+    studio: Studio, name: str, claim: str, said: str
+) -> None:
     studio.define("single", SINGLE)
-    before = studio.define("claims", CLAIMS.replace('better = "told"', 'better = "asked"'))
+    studio.define("diversity", DIVERSITY)
+    before = studio.define("claims", claim)
     try:
-        failed = studio.run("single", "--overwrite")
+        failed = studio.run(name, "--overwrite")
     finally:
         before.write_text(CLAIMS)
     assert isinstance(failed.exception, ModelError)
-    assert str(failed.exception) == "claims.toml: claim 'told': no row is called 'asked'"
+    assert str(failed.exception) == f"claims.toml: claim 'told': {said}"
 
 
 def test_what_cannot_be_run_is_told_in_a_line(studio: Studio) -> None:

@@ -37,6 +37,10 @@ CLUSTERS = tuple(range(2, 11))
 
 PAPERS = 5
 """The number that gives the highest diversity, says the paper."""
+D_DIV = "D_div"
+FIVE, ANY_OTHER = f"{PAPERS} clusters", "any other number"
+"""Lines for claims: the paper's number of clusters, and what stands beside it in each column."""
+OTHERS = tuple(f"{count} clusters" for count in CLUSTERS if count != PAPERS)
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,7 @@ def _draw_systems_again(
         "model": {clip: diversity(people.space.embed(fill(said[clip], count))) for clip in clips},
     }
     return {
-        row.name: _draw_again(("D_div",), [[of_systems[row.system][clip] for clip in clips]])
+        row.name: _draw_again((D_DIV,), [[of_systems[row.system][clip] for clip in clips]])
         for row in experiment.rows
     }
 
@@ -227,11 +231,10 @@ def _draw_systems_again(
 def _draw_clusters_again(people: People) -> dict[str, Resampled]:
     """The paper's number of clusters beside every other."""
     values = {count: [*of_clips.values()] for count, of_clips in people.clustered_of.items()}
-    others = [count for count in values if count != PAPERS]
-    names = tuple(f"{count} clusters" for count in others)
+    others = [values[count] for count in CLUSTERS if count != PAPERS]
     return {
-        f"{PAPERS} clusters": _draw_again(names, [values[PAPERS]] * len(others)),
-        "any other number": _draw_again(names, [values[count] for count in others]),
+        FIVE: _draw_again(OTHERS, [values[PAPERS]] * len(others)),
+        ANY_OTHER: _draw_again(OTHERS, others),
     }
 
 
@@ -256,7 +259,7 @@ def _choose(runner: Runner) -> tuple[float, dict[float, Ranked]]:
 
 def _tabulate_systems(experiment: Experiment, found: Mapping[str, float]) -> Table:
     lines = tuple(Line(row.name, (found[row.system],), row.paper) for row in experiment.rows)
-    return Table("", ("D_div",), lines, digits=3)
+    return Table("", (D_DIV,), lines, digits=3)
 
 
 def _tabulate_clusters(by_dimensions: Mapping[int, People]) -> Table:

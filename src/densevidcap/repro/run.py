@@ -11,6 +11,7 @@ from itertools import chain
 
 from densevidcap.data.manifest import read_manifest
 from densevidcap.errors import CorpusError, ModelError
+from densevidcap.metrics.dense import TOPS
 from densevidcap.model_folder import WEIGHTS, hash_file, read_model_config
 from densevidcap.pipeline.captioner import RANKING
 from densevidcap.progress import Progress
@@ -24,15 +25,15 @@ from densevidcap.repro.definition import (
     list_experiments,
     read_claims,
 )
-from densevidcap.repro.dense import compare_dense
-from densevidcap.repro.diversity import compare_diversity
+from densevidcap.repro.dense import compare_dense, name_top
+from densevidcap.repro.diversity import ANY_OTHER, D_DIV, FIVE, OTHERS, compare_diversity
 from densevidcap.repro.grounding import compare_grounding
 from densevidcap.repro.origin import find_commit
-from densevidcap.repro.ranking import compare_rankings
+from densevidcap.repro.ranking import TOP, compare_rankings
 from densevidcap.repro.results import RESULTS, Outcome, Result
 from densevidcap.repro.runner import Paths, Runner
-from densevidcap.repro.single import compare_single
-from densevidcap.repro.words import compare_losses
+from densevidcap.repro.single import COLUMNS, compare_single
+from densevidcap.repro.words import DETECTED, DETECTION, LEARNED, LOSSES, compare_losses
 from densevidcap.train.stage import HELD_OUT
 
 KINDS: dict[Kind, Callable[[Runner, Experiment, Sequence[Claim]], Outcome]] = {
@@ -52,8 +53,8 @@ def find_experiment(name: str, paths: Paths) -> Experiment:
         raise CorpusError(f"{path}: no such experiment; name another, or its folder")
     experiment = Experiment.read(path)
     for claim in read_claims(path.parent):
-        if claim.experiment == name and experiment.about.kind != "diversity":
-            _check_rows(experiment, claim)
+        if claim.experiment == name:
+            _check_claim(experiment, claim)
     if experiment.about.kind == "grounding" and paths.boxes is None:
         raise CorpusError(
             f"{name}: needs boxes of things in the clips' frames; give them with --boxes FILE"
@@ -62,12 +63,35 @@ def find_experiment(name: str, paths: Paths) -> Experiment:
     return experiment
 
 
-def _check_rows(experiment: Experiment, claim: Claim) -> None:
+TESTED: Mapping[Kind, Mapping[str, Sequence[str]]] = {
+    "single": {"": COLUMNS, DETECTION: DETECTED},
+    "dense": {name_top(top): COLUMNS for top in TOPS},
+    "ranking": {name_top(TOP): COLUMNS},
+    "diversity": {"": (D_DIV, *OTHERS)},
+    "loss": {LOSSES: (LEARNED,)},
+    "grounding": {},
+}
+"""The tables and columns that have intervals, so that claims can be of them."""
+
+
+def _check_claim(experiment: Experiment, claim: Claim) -> None:
     names = {row.name for row in experiment.rows}
+    if experiment.about.kind == "diversity":
+        names |= {FIVE, ANY_OTHER}
+    fault, tables = f"{CLAIMS}: claim '{claim.name}'", TESTED[experiment.about.kind]
     for row in chain.from_iterable(claim.pairs):
         # Lines of detection add where they looked to the row's name.
         if row not in names and row.partition(":")[0] not in names:
-            raise ModelError(f"{CLAIMS}: claim '{claim.name}': no row is called '{row}'")
+            raise ModelError(f"{fault}: no row is called '{row}'")
+    if claim.table not in tables:
+        known = ", ".join(f"'{table}'" for table in tables) or "none"
+        raise ModelError(
+            f"{fault}: no claim can be of table '{claim.table}' of {experiment.name};"
+            f" its tables with intervals: {known}"
+        )
+    columns = tables[claim.table]
+    if unknown := [column for column in claim.columns if column not in columns]:
+        raise ModelError(f"{fault}: no column is called '{unknown[0]}'; name {', '.join(columns)}")
 
 
 def list_runnable(paths: Paths, progress: Progress) -> list[str]:
