@@ -49,14 +49,19 @@ class Resampled:
 
 
 def join_trainings(lines: Sequence[Resampled]) -> Resampled:
-    """The mean of several trainings; each draw of the clips draws as many trainings too."""
+    """The mean of several trainings (K); each draw of the clips draws as many trainings too.
+
+    Draws of K have (K - 1) / K of the variance that trainings have, so they are spread by as much.
+    """
     if len(lines) == 1:
         return lines[0]
     figures = np.mean([line.figures for line in lines], axis=0)
-    drawn = np.stack([line.draws for line in lines])
-    draws = np.arange(drawn.shape[1])
-    chosen = np.random.default_rng(0).integers(len(lines), size=(len(lines), len(draws)))
-    return Resampled(lines[0].columns, figures, drawn[chosen, draws].mean(axis=0))
+    of_clips = np.stack([line.draws for line in lines])
+    count, draws = len(lines), np.arange(of_clips.shape[1])
+    chosen = np.random.default_rng(0).integers(count, size=(count, len(draws)))
+    mean = of_clips.mean(axis=0)
+    spread = np.sqrt(count / (count - 1)) * (of_clips[chosen, draws].mean(axis=0) - mean)
+    return Resampled(lines[0].columns, figures, mean + spread)
 
 
 def _relate(these: Array, those: Array) -> Array:
