@@ -118,6 +118,18 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     assert "leave out --java" in result.output
 
 
+def test_a_video_may_have_a_sentence_in_place_of_a_list(tmp_path: Path) -> None:
+    """As experiments keep what systems said."""
+    listed = {name: said[0] for name, said in PREDICTIONS.items()}
+    alone = tmp_path / "alone.json"
+    scores = []
+    for predictions in ({name: [sentence] for name, sentence in listed.items()}, listed):
+        result = evaluate(tmp_path, predictions, "--out", str(alone), "--overwrite")
+        assert result.exit_code == 0, result.output
+        scores.append(json.loads(alone.read_text()))
+    assert scores[0] == scores[1]
+
+
 COCO = [{"image_id": video, "caption": said[0]} for video, said in PREDICTIONS.items()]
 FAULTS = {
     "missing and unknown": (
@@ -125,8 +137,9 @@ FAULTS = {
         ["no sentence for 'v3'", "'v4' not in"],
     ),
     "empty": (PREDICTIONS | {"v1": ["a", " "]}, ["sentence 2 of 'v1' is empty or not text"]),
-    "no sentence": (PREDICTIONS | {"v1": []}, ["'v1' has no list of sentences"]),
-    "not a list": (PREDICTIONS | {"v1": "a man"}, ["'v1' has no list of sentences"]),
+    "no sentence": (PREDICTIONS | {"v1": []}, ["'v1' has no sentences"]),
+    "an empty one": (PREDICTIONS | {"v1": ""}, ["sentence 1 of 'v1' is empty or not text"]),
+    "not a list": (PREDICTIONS | {"v1": 3}, ["'v1' has no sentences"]),
     "not text": (PREDICTIONS | {"v1": [1]}, ["sentence 1 of 'v1' is empty or not text"]),
     "a name twice": (
         json.dumps(PREDICTIONS)[:-1] + ', "v1": ["again"]}',

@@ -27,7 +27,7 @@ class SentenceFile:
 
 
 def read_predictions(path: Path) -> SentenceFile:
-    """`{video: [sentence, ...]}`, the best first, or a COCO results list."""
+    """`{video: [sentence, ...]}`, the best first, `{video: sentence}`, or a COCO results list."""
     return _check(path, _read_rows(path))
 
 
@@ -88,9 +88,10 @@ def _read_coco_row(path: Path, row: Mapping[str, Any]) -> tuple[str, Any]:
 
 def _check(path: Path, rows: Iterable[tuple[str, Any]]) -> SentenceFile:
     sentences, faults = {}, []
-    for video, said in rows:
+    for video, given in rows:
+        said = [given] if isinstance(given, str) else given
         if not isinstance(said, list) or not said:
-            faults.append(f"{path}: '{video}' has no list of sentences; give at least one")
+            faults.append(f"{path}: '{video}' has no sentences; give one, or a list of them")
         elif wrong := [n for n, text in enumerate(said, start=1) if not _is_sentence(text)]:
             faults.append(f"{path}: sentence {wrong[0]} of '{video}' is empty or not text")
         sentences[video] = said
