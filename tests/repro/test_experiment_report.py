@@ -303,6 +303,16 @@ def test_a_metric_without_an_interval_is_undecided() -> None:
     assert count_verdicts([BOTH], [result]).endswith("1 differ by part or metric.")
 
 
+def test_a_part_that_was_not_run_has_no_say_as_long_as_another_was() -> None:
+    told = (
+        Finding("both", (Measured("METEOR", 1, 0.5, 2), Measured("CIDEr", 1, 0.5, 2)), BOTH.asked),
+    )
+    result = replace(RESULT, outcome=replace(RESULT.outcome, findings=told))
+    part = replace(BOTH, name="part", experiment="table9", part_of="both")
+    assert count_verdicts([BOTH, part], [result]).endswith("1 statements: 1 agree.")
+    assert count_verdicts([BOTH, part], []).endswith("1 statements: 1 not run.")
+
+
 @given(VALUES, VALUES)
 def test_several_trainings_are_their_mean_and_alike_ones_are_as_one(
     first: list[tuple[float, float]], second: list[tuple[float, float]]
@@ -317,14 +327,53 @@ def test_several_trainings_are_their_mean_and_alike_ones_are_as_one(
     assert join_trainings([lines[0]] * 3).draws == pytest.approx(lines[0].draws)
 
 
+def test_a_claim_of_several_trainings_is_of_all_pairs() -> None:
+    rows = {name: float(place) for place, name in enumerate(("a", "b", "c", "d"))}
+    lines = {
+        name: Resampled(("x",), np.array([value**2]), np.full((1000, 1), value**2))
+        for name, value in rows.items()
+    }
+    claim = replace(BOTH, better="b", worse="a", trainings=(("d", "c"),))
+    (finding,) = measure_claims([claim], {"": lines})
+    (measured,) = finding.measured
+    assert measured.mean == pytest.approx((1 + 5) / 2)
+    assert measured.low < 0 < 6 < measured.high
+    assert not measure_claims([claim], {"": {name: lines[name] for name in "abc"}})
+
+
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
+"""By degrees of freedom: the end of its 95% interval, of any table."""
+
+
 @given(st.lists(st.floats(-50, 50), min_size=2, max_size=5))
-def test_draws_of_trainings_have_the_variance_of_their_mean(means: list[float]) -> None:
-    """The clips say the same in every draw; which training one has decides."""
-    lines = [Resampled(("x",), np.array([mean]), np.full((40_000, 1), mean)) for mean in means]
-    joined = join_trainings(lines)
-    assert joined.draws.mean() == pytest.approx(np.mean(means), abs=1.0)
-    expected = np.var(means, ddof=1) / len(means)
-    assert joined.draws.var() == pytest.approx(expected, rel=0.1, abs=1e-6)
+def test_trainings_alone_have_students_interval(means: list[float]) -> None:
+    """The clips say the same in every draw: what is left is how few trainings there are."""
+    lines = [Resampled(("x",), np.array([mean]), np.full((1000, 1), mean)) for mean in means]
+    (measured,) = join_trainings(lines).measure()
+    half = STUDENT[len(means) - 1] * np.std(means, ddof=1) / np.sqrt(len(means))
+    assert measured.mean == pytest.approx(np.mean(means))
+    assert measured.high - np.mean(means) == pytest.approx(half, rel=0.05, abs=1e-6)
+    assert np.mean(means) - measured.low == pytest.approx(half, rel=0.05, abs=1e-6)
+
+
+@pytest.mark.parametrize("trainings", [2, 3])
+@pytest.mark.parametrize("apart", [0.2, 1.0, 6.0])
+def test_an_interval_of_trainings_misses_the_truth_no_more_often_than_it_says(
+    trainings: int, apart: float
+) -> None:
+    """Clips with a deviation of 1, trainings with one of `apart`; the truth is 0."""
+    source, missed, rounds = np.random.default_rng(1), 0, 400
+    for _ in range(rounds):
+        clips = source.normal()
+        figures = clips + apart * source.normal(size=trainings)
+        drawn = clips + source.normal(size=1000)
+        lines = [
+            Resampled(("x",), np.array([figure]), (drawn + figure - clips)[:, None])
+            for figure in figures
+        ]
+        (measured,) = join_trainings(lines).measure()
+        missed += not measured.low <= 0 <= measured.high
+    assert missed / rounds < 0.075
 
 
 @pytest.mark.parametrize(

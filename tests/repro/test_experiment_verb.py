@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,7 @@ ORDERS = (
     "likelihood",
     "evaluator",
     "confidence",
+    "network",
     "random",
 )
 DIVERSITY = """
@@ -173,6 +175,53 @@ def test_what_was_said_of_other_clips_or_captions_is_not_read_again(studio: Stud
     assert load(studio, "oracle").clips == 2
 
 
+def test_osr_searches_with_the_words_of_the_references(studio: Studio) -> None:
+    """Other regions than those that are found without them, and its row is of what they are."""
+    rows = "".join(f'[[rows]]\nname = "{order}"\nsystem = "{order}"\n' for order in ("osr", "ore"))
+    studio.define("told", DENSE.replace("OSR + ORE", "osr") + rows)
+    assert studio.run("told").exit_code == 0
+    origin = dict(load(studio, "told").origin)
+    files = [name.split()[1] for name in origin if name.startswith("predictions ")]
+    (told,) = (studio.runs / "said" / name for name in files if "-told-" in name)
+    (free,) = (studio.runs / "said" / name for name in files if "-told-" not in name)
+    content = read_json(told)
+    assert content.keys() == read_json(free).keys()
+    assert content != read_json(free)
+    before = [line.ours for line in load(studio, "told").outcome.tables[0].lines]
+    for found in content.values():
+        found["sentences"] = ["zzz"] * len(found["sentences"])
+    told.write_text(json.dumps(content))
+    assert studio.run("told", "--overwrite").exit_code == 0
+    after = [line.ours for line in load(studio, "told").outcome.tables[0].lines]
+    told.unlink()
+    assert after[0] == pytest.approx((0, 0, 0, 0), abs=1e-6) != before[0]
+    assert after[1] == before[1]
+
+
+def test_two_rows_that_say_the_same_are_told_to_be_no_better_in_every_draw(studio: Studio) -> None:
+    """What is drawn is the same for both; alone, each depends on which clips are drawn."""
+    held_out = next(record for record in read_manifest(studio.manifest) if record.split == "val")
+    others = [
+        replace(held_out, id=f"other {place}", captions=(text,))
+        for place, text in enumerate(("a train", "a ball moves", "red"))
+    ]
+    manifest = studio.folder / "four.jsonl"
+    write_manifest(manifest, [*read_manifest(studio.manifest), *others])
+    row = '[[rows]]\nname = "{}"\nsystem = "model"\n'
+    text = '[about]\ntitle = "Twice"\nkind = "single"\n' + row.format("told") + row.format("plain")
+    studio.define("twice", text)
+    before = studio.define("claims", CLAIMS.replace('"single"', '"twice"'))
+    try:
+        result = studio.run("twice", data=manifest)
+    finally:
+        before.write_text(CLAIMS)
+    assert result.exit_code == 0, result.output
+    found = load(studio, "twice").outcome
+    (finding,) = found.findings
+    assert {(each.mean, each.low, each.high) for each in finding.measured} == {(0, 0, 0)}
+    assert max(found.tables[1].lines[0].ours) > 0
+
+
 def test_diversity_and_its_price(studio: Studio) -> None:
     studio.define("diversity", DIVERSITY)
     studio.define("loss", LOSS)
@@ -228,11 +277,17 @@ def test_a_clip_that_cannot_be_read_is_named_and_left_out(studio: Studio) -> Non
 @pytest.mark.parametrize(
     ("name", "claim", "said"),
     [
-        ("single", CLAIMS.replace('"told"\nworse', '"asked"\nworse'), "no row is called 'asked'"),
+        (
+            "single",
+            CLAIMS.replace('"told"\nworse', '"asked"\nworse'),
+            "no row with an interval is called 'asked'; name one of "
+            "'model', 'on other words', 'plain', 'told'",
+        ),
         (
             "single",
             CLAIMS + 'trainings = [["told", "plane"]]\n',
-            "no row is called 'plane'",
+            "no row with an interval is called 'plane'; name one of "
+            "'model', 'on other words', 'plain', 'told'",
         ),
         (
             "single",
@@ -246,9 +301,17 @@ def test_a_clip_that_cannot_be_read_is_named_and_left_out(studio: Studio) -> Non
             "no column is called 'CIDER'; name METEOR, BLEU@4, ROUGE-L, CIDEr",
         ),
         (
+            "single",
+            CLAIMS + 'table = "Word detection in a clip"\n',
+            "no row with an interval is called 'told'; name one of "
+            "'on other words: all regions by noisy-OR', "
+            "'on other words: the best region of its sequences'",
+        ),
+        (
             "diversity",
             CLAIMS.replace('"single"', '"diversity"'),
-            "no row is called 'told'",
+            "no row with an interval is called 'told'; name one of '5 clusters', "
+            "'All human captions', 'Ours', 'any other number', 'the null of eight strangers'",
         ),
     ],
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.models.small_captioners import make_captioner, make_streams
 
+from densevidcap.config import ModelConfig
 from densevidcap.data.lexicon import Lexicon, LexiconEntry
+from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.text import Vocabulary
 from densevidcap.models.decoders import shuffle
-from densevidcap.repro.systems import match_tags, standardise
+from densevidcap.repro.candidates import CategorySpeaker, Speaker, pick_sentence
+from densevidcap.repro.systems import SystemSection, match_tags, standardise
+from densevidcap.types import FloatArray, Hypothesis
 
 WORDS = {"dog": "NOUN", "is": "AUX", "run": "VERB", "ball": "NOUN", "red": "ADJ"}
 LEXICON = Lexicon(
@@ -49,6 +56,83 @@ def test_standardised_values_keep_their_order(values: list[int]) -> None:
         assert np.array_equal(np.argsort(found, kind="stable"), np.argsort(values, kind="stable"))
     else:
         assert not found.any()
+
+
+SAID = [("a red ball", -1.0), ("a dog can run", -1.1), ("nothing", -9.0)]
+
+
+class OfLength:
+    """An evaluator: the longer a sentence, the better."""
+
+    def score(self, _: object, sentences: Sequence[str]) -> list[float]:
+        return [float(len(sentence)) for sentence in sentences]
+
+
+def test_each_system_picks_its_own_way() -> None:
+    def pick(section: SystemSection, evaluator: OfLength | None = None) -> str:
+        view = SimpleNamespace(clip_words=SHOWN)
+        return pick_sentence(SAID, view, section, LEXICON, evaluator)  # type: ignore[arg-type]
+
+    assert pick(SystemSection()) == "a red ball"
+    assert pick(SystemSection(pick="tags", tags=3)) == "a dog can run"
+    assert pick(SystemSection(pick="tags", tags=3, tag_weight=0.01)) == "a red ball"
+    assert pick(SystemSection(pick="evaluator"), OfLength()) == "a dog can run"
+
+
+HYPOTHESIS = Hypothesis((5, 6), -2.0, -1.0)
+RECORD = ClipRecord("one", "one.mp4", ("a dog",), "pets", "validate")
+
+
+class TwoCategories:
+    categories = ("news", "pets")
+
+    def classify(self, _: object) -> FloatArray:
+        return np.array([0.75, 0.25], np.float32)
+
+
+class SaysOneThing:
+    """A generator that keeps what it was asked."""
+
+    classifier = TwoCategories()
+
+    def __init__(self) -> None:
+        self.asked: list[ModelConfig] = []
+
+    def propose(self, _: object, config: ModelConfig, sequences: Sequence[int]) -> list[Hypothesis]:
+        assert [*sequences] == [0]
+        self.asked.append(config)
+        return [HYPOTHESIS]
+
+    def say(self, _: object) -> str:
+        return "a dog"
+
+
+def make_speaker(kind: type[Speaker], generator: SaysOneThing) -> Any:
+    speaker: Any = object.__new__(kind)
+    speaker.generator, speaker.config, speaker.views = generator, ModelConfig(), {"one": None}
+    return speaker
+
+
+def test_a_category_that_is_predicted_is_any_of_all() -> None:
+    generator = SaysOneThing()
+    speaker = make_speaker(Speaker, generator)
+    for known in ("predicted", "nothing"):
+        assert speaker.say(RECORD, known) == [("a dog", HYPOTHESIS.score)]
+    of_all, none = (config.decoding.categories for config in generator.asked)
+    assert of_all >= 20  # as many as MSR-VTT has
+    assert none == 0
+
+
+def test_a_categorys_captioner_counts_how_probable_its_category_is() -> None:
+    penalty = ModelConfig().decoding.length_penalty
+    for category, probability in (("news", 0.75), ("pets", 0.25)):
+        speaker = make_speaker(CategorySpeaker, SaysOneThing())
+        speaker.category, speaker.classifier = category, TwoCategories()
+        ((sentence, score),) = speaker.say(RECORD, "predicted")
+        assert sentence == "a dog"
+        assert score == pytest.approx(-1.0 + np.log(probability) / 3**penalty)
+        given = [("a dog", -1.0)] if category == RECORD.category else []
+        assert speaker.say(RECORD, "given") == given
 
 
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=5)

@@ -186,7 +186,7 @@ def say(runner: Runner, row: Row) -> dict[str, str]:
         for record in runner.clips:
             found = [each for speaker in speakers for each in speaker.say(record, row.category)]
             view = speakers[0].views[record.id]
-            said[record.id] = _pick(found, view, system.section, lexicon, evaluator)
+            said[record.id] = pick_sentence(found, view, system.section, lexicon, evaluator)
             advance()
         write_json(path, said)
         runner.note_maker(path)
@@ -258,7 +258,7 @@ class CategorySpeaker(Speaker):
         return [(self.generator.say(one.ids), one.weigh(log_category, penalty)) for one in found]
 
 
-def _pick(
+def pick_sentence(
     found: Sequence[tuple[str, float]],
     view: ClipView,
     section: SystemSection,

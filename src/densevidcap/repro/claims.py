@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -49,19 +50,26 @@ class Resampled:
 
 
 def join_trainings(lines: Sequence[Resampled]) -> Resampled:
-    """The mean of several trainings (K); each draw of the clips draws as many trainings too.
+    """The mean of several trainings (K), as it is in draws of the clips and of trainings.
 
-    Draws of K have (K - 1) / K of the variance that trainings have, so they are spread by as much.
+    Other trainings would have other means. How far they lie apart is known from K of them, so the
+    mean moves by its standard error times Student's t of K - 1 degrees: far, if there are two.
     """
     if len(lines) == 1:
         return lines[0]
-    figures = np.mean([line.figures for line in lines], axis=0)
-    of_clips = np.stack([line.draws for line in lines])
-    count, draws = len(lines), np.arange(of_clips.shape[1])
-    chosen = np.random.default_rng(0).integers(count, size=(count, len(draws)))
-    mean = of_clips.mean(axis=0)
-    spread = np.sqrt(count / (count - 1)) * (of_clips[chosen, draws].mean(axis=0) - mean)
-    return Resampled(lines[0].columns, figures, mean + spread)
+    each = np.stack([line.figures for line in lines])
+    error = each.std(axis=0, ddof=1) / np.sqrt(len(lines))
+    of_clips = np.mean([line.draws for line in lines], axis=0)
+    moved = _draw_student(len(lines) - 1, len(of_clips))
+    return Resampled(lines[0].columns, each.mean(axis=0), of_clips + moved[:, None] * error)
+
+
+@cache
+def _draw_student(degrees: int, count: int) -> Array:
+    """Student's t, by quantiles of equal distance: a few plain draws of such tails would err."""
+    source = np.random.default_rng(0)
+    places = (np.arange(count) + 0.5) / count
+    return source.permutation(np.quantile(source.standard_t(degrees, 200_000), places))
 
 
 def _relate(these: Array, those: Array) -> Array:
@@ -135,15 +143,18 @@ def count_verdicts(claims: Sequence[Claim], results: Iterable[Result]) -> str:
         if claim.where != OWN:
             verdicts = found.setdefault(claim.part_of or claim.name, set())
             verdicts |= {verdict for verdict, _ in told.verdicts}
-    counts = Counter(
-        next(iter(verdicts)) if len(verdicts) == 1 else "differ by part or metric"
-        for verdicts in found.values()
-    )
+    counts = Counter(map(_count_as, found.values()))
     told_counts = ", ".join(
         f"{count} {'agree' if verdict == 'agrees' else verdict}"
         for verdict, count in counts.most_common()
     )
     return f"Of the paper's {len(found)} statements: {told_counts}."
+
+
+def _count_as(verdicts: set[Verdict]) -> str:
+    """A part that was not run has no say, as long as any was."""
+    told = verdicts - {"not run"} or verdicts
+    return next(iter(told)) if len(told) == 1 else "differ by part or metric"
 
 
 def _tell_all(claims: Sequence[Claim], results: Iterable[Result]) -> Iterator[tuple[Claim, Told]]:

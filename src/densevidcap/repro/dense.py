@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from itertools import chain
 
 import numpy as np
@@ -11,6 +12,7 @@ from densevidcap.errors import ModelError
 from densevidcap.metrics.bootstrap import draw_videos
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS, TOPS, Ranked, fill, list_ranks
+from densevidcap.models.evaluator import load_evaluator
 from densevidcap.repro.candidates import Found, Pair, associate, find_candidates, judge
 from densevidcap.repro.claims import Array, Resampled, measure_claims
 from densevidcap.repro.definition import Claim, Experiment, Row
@@ -26,7 +28,9 @@ VALUES = {
     "evaluator": "fit",
 }
 """Order to what it goes by, the higher the better."""
-ORDERS = ("choice", "random", *VALUES)
+LEARNED = ("network", "regression")
+"""Kinds of evaluators that are trained here, on a share of the clips."""
+ORDERS = ("choice", "random", *VALUES, *LEARNED)
 
 
 def rank(said: Candidates, order: str, seed: int) -> list[str]:
@@ -38,6 +42,29 @@ def rank(said: Candidates, order: str, seed: int) -> list[str]:
         values = getattr(said, VALUES[order])
         rows.sort(key=lambda row: -values[row])
     return [said.sentences[row] for row in rows]
+
+
+def count_clips(runner: Runner, row: Row) -> int:
+    return max(1, round(row.share * len(runner.trained)))
+
+
+def rank_by_learned(
+    runner: Runner, row: Row, said: Mapping[str, Candidates]
+) -> dict[str, list[str]]:
+    """By an evaluator that learned from a share of the clips, drawn by their names."""
+    drawn = sorted(runner.trained, key=lambda record: sha256(record.id.encode()).digest())
+    count = count_clips(runner, row)
+    part = runner.find_part(f"{count}-clips", (*drawn[:count], *runner.clips))
+    folder = runner.find_ranker(row.system, count, part)
+    runner.identify(folder)
+    evaluator = load_evaluator(folder)
+    views = runner.view(folder, runner.find_words())
+    ranked = {}
+    for clip, candidates in said.items():
+        scores = evaluator.score(views[clip], candidates.sentences)
+        order = np.argsort(-scores, kind="stable")
+        ranked[clip] = [candidates.sentences[place] for place in order]
+    return ranked
 
 
 ORACLES = ("osr", "ore", "beams")
@@ -61,12 +88,20 @@ def compare_dense(runner: Runner, experiment: Experiment, claims: Sequence[Claim
         # A model without an evaluator: its rows stay empty.
         rows = tuple(row for row in rows if row.system != "evaluator")
     told = find_candidates(runner, told=True) if any(row.system == "osr" for row in rows) else {}
+    learned = {
+        row.name: rank_by_learned(runner, row, _choose(row, clips))
+        for row in rows
+        if row.system in LEARNED
+    }
     draws = draw_videos(len(clips))
     with CaptionScorer(runner.references) as scorer:
         advance = runner.progress.count("scoring", len(rows))
         precision = {}
         for row in rows:
-            rankings = _rank(row, told if row.system == "osr" else clips, scorer)
+            if row.name in learned:
+                rankings: Rankings = dict.fromkeys(PAPER_METRICS, learned[row.name])
+            else:
+                rankings = _rank(row, told if row.system == "osr" else clips, scorer)
             precision[row.name] = mean_over_ranks(scorer, rankings, draws)
             advance()
     tables = (_tabulate(experiment, precision, number) for number in range(len(TOPS)))
@@ -93,13 +128,17 @@ def mean_over_ranks(scorer: CaptionScorer, rankings: Rankings, draws: Array) -> 
     return {top: Resampled(COLUMNS, each[0], each[1:]) for top, each in means.items()}
 
 
+def _choose(row: Row, clips: Mapping[str, Found]) -> dict[str, Candidates]:
+    return {clip: found.choose(k=row.said) for clip, found in clips.items()}
+
+
 def _rank(row: Row, clips: Mapping[str, Found], scorer: CaptionScorer) -> Rankings:
     if row.system == "beams":
         return ask_oracle({clip: found.searched for clip, found in clips.items()}, scorer)
     order = "choice" if row.system in ORACLES else row.system
     ranked = {
-        clip: rank(found.choose(k=row.said), order, seed)
-        for seed, (clip, found) in enumerate(clips.items())
+        clip: rank(said, order, seed)
+        for seed, (clip, said) in enumerate(_choose(row, clips).items())
     }
     if row.system in ORACLES:
         # Each goes with what it was said of: only the order is the oracle's.

@@ -14,12 +14,14 @@ from densevidcap.errors import CorpusError, ModelError
 from densevidcap.metrics.bootstrap import draw_videos
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import (
+    OTHER_CLIPS,
     PAPER_METRICS,
     TOPS,
     DenseScores,
     Ranked,
     diversity_at_equal_cider,
     fill,
+    mix_other_clips,
     score_dense,
 )
 from densevidcap.metrics.diversity import cluster, diversity
@@ -38,6 +40,8 @@ CLUSTERS = tuple(range(2, 11))
 PAPERS = 5
 """The number that gives the highest diversity, says the paper."""
 D_DIV = "D_div"
+NULL = "the null of eight strangers"
+"""A line for claims: each clip's first sentence, and as many of other clips as can be."""
 FIVE, ANY_OTHER = f"{PAPERS} clusters", "any other number"
 """Lines for claims: the paper's number of clusters, and what stands beside it in each column."""
 OTHERS = tuple(f"{count} clusters" for count in CLUSTERS if count != PAPERS)
@@ -220,12 +224,24 @@ def _draw_systems_again(
     of_systems: dict[str, Mapping[str, float]] = {
         "captions": people.of_clips,
         "clusters": people.clustered_of[best],
-        "model": {clip: diversity(people.space.embed(fill(said[clip], count))) for clip in clips},
+        "model": _measure(said, clips, count, people.space),
     }
+    lines = {row.name: of_systems[row.system] for row in experiment.rows}
+    first = {clip: said[clip][0] for clip in clips}
+    lines[NULL] = _measure(
+        mix_other_clips(first, min(max(OTHER_CLIPS), count - 1), count), clips, count, people.space
+    )
     return {
-        row.name: _draw_again((D_DIV,), [[of_systems[row.system][clip] for clip in clips]])
-        for row in experiment.rows
+        name: _draw_again((D_DIV,), [[of_clips[clip] for clip in clips]])
+        for name, of_clips in lines.items()
     }
+
+
+def _measure(
+    said: Ranked, clips: Sequence[str], count: int, space: LatentSpace
+) -> dict[str, float]:
+    """D_div of so many sentences of each clip."""
+    return {clip: diversity(space.embed(fill(said[clip], count))) for clip in clips}
 
 
 def _draw_clusters_again(people: People) -> dict[str, Resampled]:

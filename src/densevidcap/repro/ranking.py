@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
-
-import numpy as np
 
 from densevidcap.errors import ModelError
 from densevidcap.metrics.bootstrap import draw_videos
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import PAPER_METRICS, TOPS
-from densevidcap.models.evaluator import load_evaluator
 from densevidcap.repro.candidates import find_candidates
 from densevidcap.repro.claims import Resampled, measure_claims
 from densevidcap.repro.definition import Claim, Experiment, Row
 from densevidcap.repro.dense import (
+    LEARNED,
     VALUES,
     Rankings,
     ask_oracle,
+    count_clips,
     mean_over_ranks,
     name_top,
     rank,
+    rank_by_learned,
 )
 from densevidcap.repro.results import Curve, Line, Outcome, Picture, Table
 from densevidcap.repro.runner import Runner
@@ -30,8 +29,6 @@ from densevidcap.types import Candidates
 
 RANDOM, ORACLE = "random", "ore"
 """Rows that an experiment has: all others are between them."""
-LEARNED = ("network", "regression")
-"""Kinds of evaluators that are trained here, on a share of the clips."""
 WAY = "Percent of the way from random to the oracle"
 TOP = TOPS[0]
 
@@ -86,38 +83,15 @@ def _halve(name: str, line: Resampled) -> Line:
     return Line(name, tuple((each.high - each.low) / 2 for each in line.measure()))
 
 
-def count_clips(runner: Runner, row: Row) -> int:
-    return max(1, round(row.share * len(runner.trained)))
-
-
 def _rank(
     runner: Runner, row: Row, said: Mapping[str, Candidates], scorer: CaptionScorer
 ) -> Rankings:
     if row.system == ORACLE:
         return ask_oracle({c: [*enumerate(each.sentences)] for c, each in said.items()}, scorer)
     if row.system in LEARNED:
-        ranked = _rank_by_learned(runner, row, said)
+        ranked = rank_by_learned(runner, row, said)
     else:
         ranked = {
             clip: rank(each, row.system, seed) for seed, (clip, each) in enumerate(said.items())
         }
     return dict.fromkeys(PAPER_METRICS, ranked)
-
-
-def _rank_by_learned(
-    runner: Runner, row: Row, said: Mapping[str, Candidates]
-) -> dict[str, list[str]]:
-    """By an evaluator that learned from a share of the clips, drawn by their names."""
-    drawn = sorted(runner.trained, key=lambda record: sha256(record.id.encode()).digest())
-    count = count_clips(runner, row)
-    part = runner.find_part(f"{count}-clips", (*drawn[:count], *runner.clips))
-    folder = runner.find_ranker(row.system, count, part)
-    runner.identify(folder)
-    evaluator = load_evaluator(folder)
-    views = runner.view(folder, runner.find_words())
-    ranked = {}
-    for clip, candidates in said.items():
-        scores = evaluator.score(views[clip], candidates.sentences)
-        order = np.argsort(-scores, kind="stable")
-        ranked[clip] = [candidates.sentences[place] for place in order]
-    return ranked

@@ -121,11 +121,12 @@ def write_report(runs: Path, docs: Path, definitions: Path, overwrite: bool = Fa
     for path, picture in pictures.items():
         draw_picture(picture, path)
     with replacing(page) as temporary:
-        temporary.write_text("\n".join(_write(results, definitions)), encoding="utf-8")
+        temporary.write_text("\n".join(write_page(results, definitions)), encoding="utf-8")
     return page
 
 
-def _write(results: Sequence[Result], definitions: Path) -> Iterator[str]:
+def write_page(results: Sequence[Result], definitions: Path) -> Iterator[str]:
+    """The page's lines of Markdown."""
     claims = read_claims(definitions)
     current = choose_current(results, definitions)
     yield HEAD

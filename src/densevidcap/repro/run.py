@@ -26,14 +26,23 @@ from densevidcap.repro.definition import (
     read_claims,
 )
 from densevidcap.repro.dense import compare_dense, name_top
-from densevidcap.repro.diversity import ANY_OTHER, D_DIV, FIVE, OTHERS, compare_diversity
+from densevidcap.repro.diversity import ANY_OTHER, D_DIV, FIVE, NULL, OTHERS, compare_diversity
 from densevidcap.repro.grounding import compare_grounding
 from densevidcap.repro.origin import find_commit
 from densevidcap.repro.ranking import TOP, compare_rankings
 from densevidcap.repro.results import RESULTS, Outcome, Result
 from densevidcap.repro.runner import Paths, Runner
 from densevidcap.repro.single import COLUMNS, compare_single
-from densevidcap.repro.words import DETECTED, DETECTION, LEARNED, LOSSES, compare_losses
+from densevidcap.repro.words import (
+    DETECTED,
+    DETECTION,
+    LEARNED,
+    LOSSES,
+    PLACES,
+    compare_losses,
+    list_detectors,
+    name_place,
+)
 from densevidcap.train.stage import HELD_OUT
 
 KINDS: dict[Kind, Callable[[Runner, Experiment, Sequence[Claim]], Outcome]] = {
@@ -74,21 +83,32 @@ TESTED: Mapping[Kind, Mapping[str, Sequence[str]]] = {
 """The tables and columns that have intervals, so that claims can be of them."""
 
 
+def _list_lines(experiment: Experiment, table: str) -> set[str]:
+    """The lines of a table that have intervals."""
+    rows, kind = experiment.rows, experiment.about.kind
+    if kind == "single" and table == DETECTION:
+        return {name_place(row, place) for row in list_detectors(rows) for place in PLACES}
+    if kind == "single":
+        return {row.name for row in rows if row.system not in ("", "human")}
+    added = {FIVE, ANY_OTHER, NULL} if kind == "diversity" else set()
+    return added | {row.name for row in rows}
+
+
 def _check_claim(experiment: Experiment, claim: Claim) -> None:
-    names = {row.name for row in experiment.rows}
-    if experiment.about.kind == "diversity":
-        names |= {FIVE, ANY_OTHER}
     fault, tables = f"{CLAIMS}: claim '{claim.name}'", TESTED[experiment.about.kind]
-    for row in chain.from_iterable(claim.pairs):
-        # Lines of detection add where they looked to the row's name.
-        if row not in names and row.partition(":")[0] not in names:
-            raise ModelError(f"{fault}: no row is called '{row}'")
     if claim.table not in tables:
         known = ", ".join(f"'{table}'" for table in tables) or "none"
         raise ModelError(
             f"{fault}: no claim can be of table '{claim.table}' of {experiment.name};"
             f" its tables with intervals: {known}"
         )
+    lines = _list_lines(experiment, claim.table)
+    for line in chain.from_iterable(claim.pairs):
+        if line not in lines:
+            raise ModelError(
+                f"{fault}: no row with an interval is called '{line}'; name one of "
+                + ", ".join(f"'{name}'" for name in sorted(lines))
+            )
     columns = tables[claim.table]
     if unknown := [column for column in claim.columns if column not in columns]:
         raise ModelError(f"{fault}: no column is called '{unknown[0]}'; name {', '.join(columns)}")

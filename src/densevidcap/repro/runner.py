@@ -34,7 +34,12 @@ from densevidcap.repro.definition import About, Row
 from densevidcap.repro.origin import find_commit
 from densevidcap.repro.systems import System, read_system
 from densevidcap.train.evaluator_regression import choose_stage
-from densevidcap.train.feature_cache import FeatureCache, cache_features, fit_streams
+from densevidcap.train.feature_cache import (
+    FeatureCache,
+    cache_features,
+    describe_origin,
+    fit_streams,
+)
 from densevidcap.train.model import LexiconStage, read_corpus
 from densevidcap.train.sentences import SentenceStage
 from densevidcap.train.stage import (
@@ -175,16 +180,16 @@ class Runner:
         data, system = self.paths.data, self.find_system(row)
         if system.section.each_category:
             return [*self.find_category_captioners(row).values()]
+        start = self.find_start(row) if system.section.start else None
         return [
-            self._find_captioner(_name(row, name), settings, row, data)
+            self._find_captioner(_name(row, name), settings, row, data, start)
             for name, settings in system.captioners.items()
         ]
 
     def find_start(self, row: Row) -> Path:
-        """What the captioners of each category start from: it knows P(c | v) too."""
-        (start,) = self.find_captioners(
-            replace(row, system=self.find_system(row).section.each_category)
-        )
+        """The captioner that the row's start from; where each has a category, it knows P(c | v)."""
+        section = self.find_system(row).section
+        (start,) = self.find_captioners(replace(row, system=section.start or section.each_category))
         return start
 
     def find_category_captioners(self, row: Row) -> dict[str, Path]:
@@ -335,8 +340,14 @@ class Runner:
         return {record.id: views.view(record.id) for record in self.clips}
 
     def keep(self, what: str, version: str) -> Path:
-        """A file for what a model of that version said of these clips, with what people say."""
-        told = [(record.id, record.captions, record.category) for record in self.clips]
+        """A file for what a model of that version said of these clips, with what people say.
+
+        Clips of the same ids from other files are others: a model that is given trains on none.
+        """
+        told = [
+            (record.id, describe_origin(record.source), record.captions, record.category)
+            for record in self.clips
+        ]
         clips = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:8]
         return self.paths.out / "said" / f"{self.split}-{what}-{version}-{clips}.json"
 

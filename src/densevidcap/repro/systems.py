@@ -36,6 +36,8 @@ class SystemSection:
     """Of the match of tags beside the likelihood, both standardised over a clip's sentences."""
     captioners: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Several captioners, each with the settings, by dotted names, in which it differs."""
+    start: str = ""
+    """The system of this name, from whose captioner this one's starts."""
     each_category: str = ""
     """A captioner for each category (Eq. 14): all start from that of the system of this name, which
     learned from all clips, and learn from those of their category alone."""
@@ -88,8 +90,8 @@ def read_system(definitions: Path, name: str, settings: Mapping[str, Any]) -> Sy
     if not isinstance(content, Mapping):
         raise ModelError(f"{path}: 'system' must be a section: write [system]")
     section = build_section(str(path), SystemSection, content, "system")
-    if section.each_category and section.captioners:
-        raise ModelError(f"{path}: [system] has either captioners or each_category, not both")
+    if sum(map(bool, (section.start, section.each_category, section.captioners))) > 1:
+        raise ModelError(f"{path}: [system] has one of captioners, start and each_category at most")
     config = build_section(str(path), ModelConfig, tables).override(settings)
     try:
         # What is set for all must not undo in what a system's captioners differ.

@@ -21,9 +21,27 @@ DETECTION = "Word detection in a clip"
 DETECTED = ("precision at .5", "recall at .5", "of its k words in the top k")
 
 
+PLACES = ("the best region of its sequences", "all regions by noisy-OR")
+"""Where a word may be found."""
+
+
 class Detected(NamedTuple):
     table: Table
     lines: dict[str, Resampled]
+
+
+def list_detectors(rows: Sequence[Row]) -> list[Row]:
+    """The first row of each Lexical-FCN that rows name."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        if row.words:
+            first.setdefault(row.words, row)
+    return list(first.values())
+
+
+def name_place(row: Row, place: str) -> str:
+    """A line of the table."""
+    return f"{row.name}: {place}"
 
 
 def compare_detection(runner: Runner, rows: Sequence[Row], draws: Array) -> Detected:
@@ -34,25 +52,19 @@ def compare_detection(runner: Runner, rows: Sequence[Row], draws: Array) -> Dete
     the verdict is by the last column, where each clip's own threshold lets as many words pass as
     its captions have: precision and recall are then the same.
     """
-    first: dict[str, Row] = {}
-    for row in rows:
-        if row.words:
-            first.setdefault(row.words, row)
     lines, drawn = [], {}
-    for row in first.values():
+    for row in list_detectors(rows):
         words = runner.find_words(row.words)
         (captioner, *_) = runner.find_captioners(row)
         views = runner.view(captioner, words).values()
         lexicon = LexicalFCN.load(words).lexicon
         labels = np.stack([lexicon.label(record.captions) for record in runner.clips])
-        for place, scores in (
-            ("the best region of its sequences", [v.sequence_words.max(axis=0) for v in views]),
-            ("all regions by noisy-OR", [v.clip_words for v in views]),
-        ):
+        best = [view.sequence_words.max(axis=0) for view in views]
+        for place, scores in zip(PLACES, (best, [view.clip_words for view in views]), strict=True):
             probabilities = np.stack(scores).astype(np.float32)
             known = labels[:, : probabilities.shape[1]]
             counted = count_detected(probabilities, known)
-            name = f"{row.name}: {place}"
+            name = name_place(row, place)
             figures = 100 * counted.rate(np.ones((1, len(known))))
             drawn[name] = Resampled(DETECTED, figures[0], 100 * counted.rate(draws))
             lines.append(Line(name, tuple(figures[0].tolist())))
