@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,6 +91,21 @@ def hold(folder: Path, refusal: DenseVidCapError, tidy: bool = True) -> Iterator
         if tidy:
             for left in folder.glob(f"{WORKSPACE}*/"):
                 shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+@contextmanager
+def hold_in_turn(folder: Path, tell: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Have the folder for oneself, after whoever has it now; if somebody has, `tell` is called."""
+    path = folder / LOCK
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    with file:
+        if not _lock(file):
+            tell()
+            while not _lock(file):
+                time.sleep(0.2)
         yield
 
 

@@ -32,7 +32,12 @@ from densevidcap.progress import Silent
 from densevidcap.repro.definition import About
 from densevidcap.repro.runner import Paths, Runner
 from densevidcap.train.evaluator import EvaluatorStage
-from densevidcap.train.feature_cache import cache_features, cache_streams, read_extracted
+from densevidcap.train.feature_cache import (
+    cache_features,
+    cache_streams,
+    fit_streams,
+    read_extracted,
+)
 from densevidcap.train.sentences import SentenceStage
 
 NAMES = ("mean_colour", "first_colour")
@@ -114,6 +119,17 @@ def test_they_are_extracted_once_and_a_clip_without_is_not_asked_again(
         for name, values in direct.items():
             np.testing.assert_allclose(cached[name], values, rtol=1e-3)
             assert values.shape == ((len(times), 3) if name == "mean_colour" else (3,))
+
+
+def test_what_streams_learn_needs_no_clip_that_is_gone(
+    records: Sequence[ClipRecord], tmp_path: Path
+) -> None:
+    gone = [
+        replace(records[0], id="gone", source=str(tmp_path / "gone.mp4")),
+        replace(records[0], id="none", source=None),
+    ]
+    streams = list_extracted(NAMES)
+    assert fit_streams([*records, *gone], streams, tmp_path).keys() == streams.keys()
 
 
 def test_one_that_cannot_be_read_is_told_of_until_it_can(

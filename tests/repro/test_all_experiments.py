@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree, ignore_patterns
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,6 +19,7 @@ from densevidcap.cli import root
 from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.examples.senses import write_senses
+from densevidcap.files import hold_in_turn
 from densevidcap.model_folder import hash_file
 from densevidcap.models.streams import STREAMS
 from densevidcap.progress import Silent
@@ -150,6 +153,9 @@ def check_category_captioners(bench: Bench) -> None:
         folder = bench.folder / f"runs/models/category-captioners-{category}"
         card = json.loads((folder / "card.json").read_text())
         of_it = sum(record.category == category for record in records)
+        # It can say what the others can, though its clips' captions have fewer words.
+        words = [json.loads((each / "vocabulary.json").read_text()) for each in (folder, start)]
+        assert words[0] == words[1]
         assert card["data"]["clips"] == of_it < len(records)
         assert card["data"]["sha256"]["initial"] == hash_file(start / "weights.safetensors")
         weights.add(hash_file(folder / "weights.safetensors"))
@@ -273,6 +279,65 @@ def test_a_row_without_its_weights_is_not_run_and_says_why(
     (note,) = (note for note in result.notes if note.startswith("Not run"))
     assert note.startswith("Not run: N: ")
     assert str(tmp_path) not in note
+
+
+def test_without_categories_what_needs_them_is_not_run(bench: Bench, tmp_path: Path) -> None:
+    """A clip may have none; a row must not become another system of the same name."""
+    records = [replace(record, category=None) for record in read_manifest(bench.data)]
+    write_manifest(tmp_path / "clips.jsonl", records)
+    runs = tmp_path / "runs"
+    shown = bench.run("category", "--data", str(tmp_path / "clips.jsonl"), "--out", str(runs))
+    assert shown.exit_code == 0, f"{shown.output}\n{shown.exception!r}"
+    result = results.Result.load(runs / "category" / "results.json")
+    ran = {line.name for line in result.outcome.tables[0].lines if line.ours}
+    assert ran == {
+        "Without category",
+        "Without category, two epochs longer",
+        "Without category, once more",
+    }
+    notes = [note for note in result.notes if note.startswith("Not run")]
+    assert len(notes) == len(Experiment.read(DEFINITIONS / "category.toml").rows) - len(ran)
+    assert all(note.endswith("no training clip has a category") for note in notes)
+
+
+def test_two_runs_share_a_folder(bench: Bench, tmp_path: Path) -> None:
+    """Each waits for what the other trains, and finds it there."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "short.toml").write_text(
+        '[about]\ntitle = "One"\nkind = "single"\n'
+        '[[rows]]\nname = "V"\nsystem = "v2t_navigator"\nwithout = ["i3d", "audio_words"]\n'
+    )
+    options = ("short", "--definitions", str(folder), "--out", str(tmp_path / "runs"))
+    name = tmp_path / "runs" / "models" / "v2t_navigator-without-i3d-audio_words"
+    shown: list[Result] = []
+    with hold_in_turn(name):
+        waiting = Thread(target=lambda: shown.append(bench.run(*options)))
+        waiting.start()
+        waiting.join(timeout=5)
+        assert waiting.is_alive()
+    waiting.join()
+    assert shown[0].exit_code == 0, shown[0].output
+    assert f"{name.name} is trained by another run" in shown[0].stderr
+
+
+def test_an_evaluator_that_is_not_there_ranks_nothing(bench: Bench, tmp_path: Path) -> None:
+    """All its scores are 0, which would leave the order of choice."""
+    model, folder = tmp_path / "model", tmp_path / "own"
+    copytree(bench.folder / "model", model, ignore=ignore_patterns("evaluator"))
+    folder.mkdir()
+    rows = (("R", "random"), ("E", "evaluator"), ("L", "likelihood"), ("O", "ore"))
+    (folder / "short.toml").write_text(
+        '[about]\ntitle = "Who ranks"\nkind = "ranking"\n'
+        + "".join(f'[[rows]]\nname = "{name}"\nsystem = "{order}"\n' for name, order in rows)
+    )
+    out = tmp_path / "runs"
+    shown = bench.run(
+        "short", "--definitions", str(folder), "--out", str(out), "--model", str(model)
+    )
+    assert shown.exit_code == 0, f"{shown.output}\n{shown.exception!r}"
+    tables = results.Result.load(out / "short" / "results.json").outcome.tables
+    assert [line.name for line in tables[0].lines if line.ours] == ["R", "L", "O"]
 
 
 def test_the_yardstick_brings_its_own_words(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ class SaysOneThing:
     """A generator that keeps what it was asked."""
 
     classifier = TwoCategories()
+    found: Sequence[Hypothesis] = (HYPOTHESIS,)
 
     def __init__(self) -> None:
         self.asked: list[ModelConfig] = []
@@ -101,7 +102,7 @@ class SaysOneThing:
     def propose(self, _: object, config: ModelConfig, sequences: Sequence[int]) -> list[Hypothesis]:
         assert [*sequences] == [0]
         self.asked.append(config)
-        return [HYPOTHESIS]
+        return [*self.found]
 
     def say(self, _: object) -> str:
         return "a dog"
@@ -118,9 +119,29 @@ def test_a_category_that_is_predicted_is_any_of_all() -> None:
     speaker = make_speaker(Speaker, generator)
     for known in ("predicted", "nothing"):
         assert speaker.say(RECORD, known) == [("a dog", HYPOTHESIS.score)]
-    of_all, none = (config.decoding.categories for config in generator.asked)
+    assert speaker.say(RECORD, "likeliest") == [("a dog", HYPOTHESIS.score)]
+    of_all, none, likeliest = (config.decoding.categories for config in generator.asked)
     assert of_all >= 20  # as many as MSR-VTT has
-    assert none == 0
+    assert (none, likeliest) == (0, 1)
+
+
+class SaysMuch(SaysOneThing):
+    """Three sentences under each of two categories, the best by Eq. 14 first."""
+
+    found = tuple(Hypothesis((number,), -1.0, -float(number)) for number in range(6))
+
+    def say(self, ids: Any) -> str:
+        return "dog " * int(ids[0])
+
+
+def test_a_captioner_offers_its_beam_whatever_was_supposed() -> None:
+    """Or an evaluator picks what was said of a category that the clip is not of."""
+    speaker = make_speaker(Speaker, SaysMuch())
+    speaker.config = ModelConfig().override({"decoding.beam": 3})
+    found = speaker.say(RECORD, "predicted")
+    assert [score for _, score in found] == [0.0, -1.0, -2.0]
+    picks = SystemSection(pick="evaluator")
+    assert pick_sentence(found, None, picks, LEXICON, OfLength()) == "dog dog "  # type: ignore[arg-type]
 
 
 def test_a_categorys_captioner_counts_how_probable_its_category_is() -> None:
@@ -133,6 +154,9 @@ def test_a_categorys_captioner_counts_how_probable_its_category_is() -> None:
         assert score == pytest.approx(-1.0 + np.log(probability) / 3**penalty)
         given = [("a dog", -1.0)] if category == RECORD.category else []
         assert speaker.say(RECORD, "given") == given
+        assert speaker.say(RECORD, "likeliest") == (
+            [(sentence, score)] if category == "news" else []
+        )
 
 
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=5)

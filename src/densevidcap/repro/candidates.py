@@ -103,9 +103,11 @@ def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
         runner.origin[RANKED] = hash_file(ranking)
     runner.origin["settings of model"] = hashlib.sha256(config).hexdigest()
     kind = "told-candidates" if told else "candidates"
-    path = runner.keep(kind, f"{model.version}-{hashlib.sha256(config).hexdigest()[:8]}")
+    # What is searched for once more hangs on the ranking too.
+    settings = config + runner.origin.get(RANKED, "").encode()
+    path = runner.keep(kind, f"{model.version}-{hashlib.sha256(settings).hexdigest()[:8]}")
     if not path.exists():
-        views = runner.view(runner.paths.model / "sentences", runner.find_words(), told)
+        views = runner.view(runner.paths.model / "sentences", runner.paths.model / "words", told)
         doing = "asking the oracle for regions" if told else "finding candidates"
         advance = runner.progress.count(doing, len(views))
         kept = read_begun(begun := path.with_suffix(".begun"))
@@ -119,7 +121,7 @@ def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
                 advance()
         write_json(path, kept)
         runner.note_maker(path)
-        begun.unlink()
+        begun.unlink(missing_ok=True)
     runner.origin[f"predictions {path.name}"] = hash_file(path)
     runner.tell_maker(path)
     return {clip: _read(model, content) for clip, content in read_json(path).items()}
@@ -158,8 +160,8 @@ def _read(model: DenseCaptioner, content: dict[str, Any]) -> Found:
     return Found(content["searched"], candidates, model.config.selection)
 
 
-TRIED: dict[Known, int] = {"nothing": 0, "predicted": 1000, "given": 1}
-"""How many probable categories a sentence is searched under: all, by Eq. 14."""
+TRIED: dict[Known, int] = {"nothing": 0, "likeliest": 1, "predicted": 1000, "given": 1}
+"""How many probable categories a sentence is searched under: with "predicted" all, by Eq. 14."""
 
 
 def say(runner: Runner, row: Row) -> dict[str, str]:
@@ -224,7 +226,10 @@ class Speaker:
         tried = TRIED[known] if self.generator.classifier is not None else 0
         settings = {"decoding.samples": 0, "decoding.categories": tried}
         found = self.generator.propose(view, self.config.override(settings), sequences=[0])
-        return [(self.generator.say(one.ids), one.score) for one in found]
+        # A beam is searched under each category. The best of all by Eq. 14 are offered, or whoever
+        # picks by other scores would choose among sentences of categories that the clip is not of.
+        best = found[: self.config.decoding.beam]
+        return [(self.generator.say(one.ids), one.score) for one in best]
 
 
 class CategorySpeaker(Speaker):
@@ -250,7 +255,10 @@ class CategorySpeaker(Speaker):
             if record.category != self.category:
                 return []
         else:
-            probability = self.classifier.classify(view)[names.index(self.category)]
+            probabilities = self.classifier.classify(view)
+            if known == "likeliest" and names[int(probabilities.argmax())] != self.category:
+                return []
+            probability = probabilities[names.index(self.category)]
             log_category = float(np.log(max(probability, np.finfo(np.float32).tiny)))
         config = self.config.override({"decoding.samples": 0})
         found = self.generator.propose(view, config, sequences=[0])

@@ -12,8 +12,9 @@ from densevidcap.config_files import build_section, read_toml
 from densevidcap.errors import ModelError
 
 Kind = Literal["single", "dense", "ranking", "diversity", "loss", "grounding"]
-Known = Literal["nothing", "predicted", "given"]
-"""What a captioner is told of a clip's category."""
+Known = Literal["nothing", "likeliest", "predicted", "given"]
+"""What a captioner is told of a clip's category: the one that it most probably has, all with their
+probabilities (Eq. 14), or the one that people gave it."""
 
 Verdict = Literal["agrees", "opposite", "undecided", "not run"]
 """What a claim comes to: it agrees where the 95% interval lies on the paper's side, is opposite

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -16,6 +17,7 @@ from densevidcap.config import ModelConfig
 from densevidcap.data.manifest import ClipRecord, read_manifest, write_manifest
 from densevidcap.data.sampling import Sampling
 from densevidcap.errors import CorpusError, ModelError
+from densevidcap.files import hold_in_turn
 from densevidcap.model_folder import (
     CATEGORY,
     WEIGHTS,
@@ -215,6 +217,8 @@ class Runner:
             below,
             self.paths.cache,
             initial=start,
+            # Few clips say few words: a category's captioner would lack what its rivals can say.
+            keeps_words=start is not None,
             left_out=self._left_out,
         )
         self._train([stage])
@@ -262,6 +266,11 @@ class Runner:
         """
         # A config that is at fault is no lack of this machine's.
         system, words = self.find_system(row), self._read_system(row.words) if row.words else None
+        read = {name for each in system.captioners.values() for name in each.streams.names}
+        if (system.section.each_category or "category" in read) and not any(
+            record.category for record in self.trained
+        ):
+            return "no training clip has a category"
         try:
             for config in system.captioners.values():
                 check_extracted(config.streams.names)
@@ -276,20 +285,23 @@ class Runner:
     def _train(self, stages: Sequence[CorpusStage]) -> None:
         """What is done is not done again, but has to be of these settings."""
         for stage in stages:
-            stage.claim()
-            if not stage.result.is_file():
-                self.progress.say(f"training {stage.out.name}")
-                begun = process_time()
-                try:
-                    stage.run(self.progress)
-                finally:
-                    self._note_time(stage.out.name, process_time() - begun)
-                self.note_maker(stage.out)
+            waiting = partial(self.progress.say, f"{stage.out.name} is trained by another run")
+            with hold_in_turn(stage.out, waiting):
+                stage.claim()
+                if not stage.result.is_file():
+                    self.progress.say(f"training {stage.out.name}")
+                    begun = process_time()
+                    try:
+                        stage.run(self.progress)
+                    finally:
+                        self._note_time(stage.out.name, process_time() - begun)
+                    self.note_maker(stage.out)
 
     def note_maker(self, made: Path) -> None:
         """That this code made a model, or a file of sentences."""
         path, name = self.paths.out / MADE, made.relative_to(self.paths.out).as_posix()
-        write_json(path, {**(read_json_or_none(path) or {}), name: find_commit()})
+        with hold_in_turn(path.parent):
+            write_json(path, {**(read_json_or_none(path) or {}), name: find_commit()})
 
     def tell_maker(self, made: Path) -> None:
         """Note among what results were made from, if it was other code than what measures."""
@@ -301,8 +313,9 @@ class Runner:
     def _note_time(self, name: str, seconds: float) -> None:
         """A training that is cut off goes on later: its parts add up."""
         path = self.paths.out / MODELS / SPENT
-        spent = read_json_or_none(path) or {}
-        write_json(path, {**spent, name: spent.get(name, 0.0) + seconds})
+        with hold_in_turn(path.parent):
+            spent = read_json_or_none(path) or {}
+            write_json(path, {**spent, name: spent.get(name, 0.0) + seconds})
 
     def tell_time(self, captioner: Path) -> float:
         """CPU-seconds that its training took, of one core or of several together."""

@@ -15,7 +15,7 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -348,7 +348,7 @@ def _look_here(eyes: _Eyes, records: Sequence[ClipRecord]) -> Generator[Outcome,
 def fit_streams(
     records: Sequence[ClipRecord], streams: Mapping[str, ExtractedStream], folder: Path
 ) -> dict[str, ExtractedStream]:
-    """The streams with what they learn from these clips, which is kept in the folder."""
+    """The streams with what they learn from those clips that can be opened, kept in the folder."""
     clips = [[record.id, describe_origin(record.source)] for record in records]
     digest = hashlib.sha256(json.dumps(clips).encode()).hexdigest()[:12]
     fitted = {}
@@ -357,7 +357,7 @@ def fit_streams(
         try:
             fitted[name] = stream.load(place)
         except ModelError:
-            fitted[name] = stream.fit([_open(record) for record in records])
+            fitted[name] = stream.fit([*_open_all(records)])
             fitted[name].save(place)
     return fitted
 
@@ -415,6 +415,13 @@ def _extract(
     rows = np.zeros((0, stream.features), np.float32)
     rows = rows if values is None else values.reshape(-1, stream.features)
     return own[: len(rows)], rows
+
+
+def _open_all(records: Sequence[ClipRecord]) -> Iterator[Clip]:
+    """Those that can be opened; who reads the others tells of them."""
+    for record in records:
+        with suppress(ClipError):
+            yield _open(record)
 
 
 def _open(record: ClipRecord) -> Clip:

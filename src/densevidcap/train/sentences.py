@@ -19,7 +19,7 @@ from densevidcap.data.phrases import Phrases
 from densevidcap.data.text import Vocabulary
 from densevidcap.errors import CorpusError
 from densevidcap.model_folder import CATEGORY, MEANING, PHRASES, WEIGHTS
-from densevidcap.models.captioner import CaptionModel, StreamWidths, warm_start
+from densevidcap.models.captioner import VOCABULARY, CaptionModel, StreamWidths, warm_start
 from densevidcap.models.category import CategoryClassifier, CategoryTask, mark_category
 from densevidcap.models.device import device_of, move
 from densevidcap.models.fusion import Streams
@@ -264,11 +264,15 @@ class SentenceStage(ViewStage, TrainingStage):
         cache: Path,
         *,
         initial: Path | None = None,
+        keeps_words: bool = False,
         half: bool = False,
         left_out: dict[str, str] | None = None,
         fail_fast: bool = False,
     ) -> None:
-        """`initial` is a captioner of the same sizes to start from."""
+        """`initial` is a captioner of the same sizes to start from.
+
+        With `keeps_words` its words are all that can be said, whatever these clips' captions say.
+        """
         inputs = {"manifest": manifest, "words": words / WEIGHTS}
         if initial is not None:
             inputs["initial"] = initial / WEIGHTS
@@ -277,7 +281,7 @@ class SentenceStage(ViewStage, TrainingStage):
         )
         self.options: SentenceTrainingConfig = config.training.sentences
         self.streams = config.streams.names
-        self._initial = initial
+        self._initial, self._keeps_words = initial, keeps_words
 
     def list_settings(self) -> dict[str, Any]:
         return {
@@ -285,11 +289,15 @@ class SentenceStage(ViewStage, TrainingStage):
             "captioner": asdict(self.config.captioner),
             "training": asdict(self.options),
             "category": asdict(self.config.training.category),
+            **({"keeps_words": True} if self._keeps_words else {}),
         }
 
     def prepare(self, progress: Progress) -> SentenceTask:
         self.read_views(progress)
-        vocabulary = self.list_words(self.options.min_count)
+        if self._initial is not None and self._keeps_words:
+            vocabulary = Vocabulary.load(self._initial / VOCABULARY)
+        else:
+            vocabulary = self.list_words(self.options.min_count)
         classifier = self._train_category(progress)
         torch.manual_seed(self.options.seed)
         widths = self._size_streams(classifier)
