@@ -123,6 +123,19 @@ def test_clips_that_cannot_be_read_are_named_and_the_model_is_made_of_the_others
     assert json.loads((out / "card.json").read_text()) == card
 
 
+def test_a_run_goes_on_with_no_fewer_clips(corpus: Corpus, tmp_path: Path) -> None:
+    """Without one its steps and rates would be others, and nobody would know."""
+    out, begun = tmp_path / "model", next(read_manifest(corpus.manifest))
+    assert corpus.fit(out).exit_code == 0
+    Path(str(begun.source)).unlink()
+    (out / "card.json").unlink()
+    refused = corpus.fit(out, "--cache", str(tmp_path / "another"))
+    assert isinstance(refused.exception, CorpusError)
+    assert f"began with clips that cannot be read now: {begun.id};" in str(refused.exception)
+    # What was seen of it is in the cache.
+    assert corpus.fit(out).exit_code == 0
+
+
 def test_a_corpus_of_which_nothing_can_be_read_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     missing = tmp_path / "none.mp4"
     write_manifest(

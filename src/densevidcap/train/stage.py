@@ -382,12 +382,21 @@ def _drop_what_has_no_effect(settings: Any) -> Any:
 
 
 def find_latecomers(out: Path, readable: Sequence[str]) -> dict[str, str]:
-    """Clips that can be read only now, after the run took its first steps without them."""
+    """Clips that can be read only now, after the run took its first steps without them.
+
+    One that it began with and that is gone would give it other steps: that is refused.
+    """
     path = out / RUN / CLIPS
     begun = read_json_or_none(path) if (out / RUN / CHECKPOINT).exists() else None
     if not begun:
         write_json(path, {"clips": list(readable)})
         return {}
+    gone = sorted(set(begun["clips"]) - set(readable))
+    if gone:
+        raise CorpusError(
+            f"{out}: this run began with clips that cannot be read now: {name_some(gone)}; "
+            "bring them back, or train in another folder"
+        )
     late = set(readable) - set(begun["clips"])
     reason = "this run began without it; to have it, train in another folder"
     return {clip: reason for clip in readable if clip in late}
