@@ -90,9 +90,9 @@ clips; BLEU and METEOR of each draw as of a set) lies on the paper's side in eve
 **opposite** where it lies on the other, and **undecided** otherwise, or where a control that can
 tell nothing agrees too or was not measured. **Not run**: no figure yet, or none of today's
 experiment. If a row does not say so, its interval is of one training of each system. From other
-random numbers the same system comes out differently, by up to four points of BLEU@4 or CIDEr, so
-what agrees may do so by luck. What the paper says once is counted once, whatever the rows; what it
-does not say is not counted.
+random numbers the same system comes out differently, by up to four points of BLEU@4 and six of
+CIDEr, so what agrees may do so by luck. What the paper says once is counted once, whatever the
+rows; what it does not say is not counted.
 """
 
 
