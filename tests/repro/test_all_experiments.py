@@ -294,6 +294,7 @@ def test_without_categories_what_needs_them_is_not_run(bench: Bench, tmp_path: P
         "Without category",
         "Without category, two epochs longer",
         "Without category, once more",
+        "Without category, a third time",
     }
     notes = [note for note in result.notes if note.startswith("Not run")]
     assert len(notes) == len(Experiment.read(DEFINITIONS / "category.toml").rows) - len(ran)
