@@ -7,11 +7,11 @@ import os
 import re
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import sleep
 from typing import IO
 
 from safetensors import SafetensorError
@@ -81,11 +81,7 @@ def hold(folder: Path, refusal: DenseVidCapError, tidy: bool = True) -> Iterator
     left by processes that were killed, and are removed; without `tidy` they stay, as they must
     where others write that do not hold the folder.
     """
-    path = folder / LOCK
-    with writing(path):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
-    with file:
+    with _open_lock(folder) as file:
         if not _lock(file):
             raise refusal
         if tidy:
@@ -97,16 +93,19 @@ def hold(folder: Path, refusal: DenseVidCapError, tidy: bool = True) -> Iterator
 @contextmanager
 def hold_in_turn(folder: Path, tell: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Have the folder for oneself, after whoever has it now; if somebody has, `tell` is called."""
-    path = folder / LOCK
-    with writing(path):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
-    with file:
+    with _open_lock(folder) as file:
         if not _lock(file):
             tell()
             while not _lock(file):
-                time.sleep(0.2)
+                sleep(0.2)
         yield
+
+
+def _open_lock(folder: Path) -> IO[bytes]:
+    path = folder / LOCK
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        return path.open("ab")
 
 
 def _lock(file: IO[bytes]) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree, ignore_patterns
-from threading import Thread
+from threading import Event, Thread
+from time import sleep
 
 import pytest
 from click.testing import CliRunner, Result
@@ -301,7 +302,9 @@ def test_without_categories_what_needs_them_is_not_run(bench: Bench, tmp_path: P
     assert all(note.endswith("no training clip has a category") for note in notes)
 
 
-def test_two_runs_share_a_folder(bench: Bench, tmp_path: Path) -> None:
+def test_two_runs_share_a_folder(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each waits for what the other trains, and finds it there."""
     folder = tmp_path / "own"
     folder.mkdir()
@@ -312,10 +315,17 @@ def test_two_runs_share_a_folder(bench: Bench, tmp_path: Path) -> None:
     options = ("short", "--definitions", str(folder), "--out", str(tmp_path / "runs"))
     name = tmp_path / "runs" / "models" / "v2t_navigator-without-i3d-audio_words"
     shown: list[Result] = []
+    waits = Event()
+
+    def wait(seconds: float) -> None:
+        waits.set()
+        sleep(seconds)
+
+    monkeypatch.setattr("densevidcap.files.sleep", wait)
     with hold_in_turn(name):
         waiting = Thread(target=lambda: shown.append(bench.run(*options)))
         waiting.start()
-        waiting.join(timeout=5)
+        assert waits.wait(timeout=300)
         assert waiting.is_alive()
     waiting.join()
     assert shown[0].exit_code == 0, shown[0].output

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from densevidcap.data.lexicon import Lexicon
 from densevidcap.data.manifest import ClipRecord
 from densevidcap.data.text_files import read_json
 from densevidcap.decoding.select import choose
+from densevidcap.files import hold_in_turn
 from densevidcap.intake import parse_json
 from densevidcap.metrics.captions import CaptionScorer
 from densevidcap.metrics.dense import Ranked, fill, list_ranks
@@ -106,25 +108,32 @@ def find_candidates(runner: Runner, told: bool = False) -> dict[str, Found]:
     # What is searched for once more hangs on the ranking too.
     settings = config + runner.origin.get(RANKED, "").encode()
     path = runner.keep(kind, f"{model.version}-{hashlib.sha256(settings).hexdigest()[:8]}")
-    if not path.exists():
-        views = runner.view(runner.paths.model / "sentences", runner.paths.model / "words", told)
-        doing = "asking the oracle for regions" if told else "finding candidates"
-        advance = runner.progress.count(doing, len(views))
-        kept = read_begun(begun := path.with_suffix(".begun"))
-        with begun.open("a", encoding="utf-8") as lines:
-            for clip, view in views.items():
-                if clip not in kept:
-                    kept[clip] = _find(model, view)
-                    # On a line of its own, whatever a kill left of the one before.
-                    lines.write("\n" + json.dumps([clip, kept[clip]]))
-                    lines.flush()
-                advance()
-        write_json(path, kept)
-        runner.note_maker(path)
-        begun.unlink(missing_ok=True)
+    waiting = partial(runner.progress.say, "another run is finding candidates")
+    with hold_in_turn(path.parent, waiting):
+        if not path.exists():
+            _find_all(runner, model, path, told)
     runner.origin[f"predictions {path.name}"] = hash_file(path)
     runner.tell_maker(path)
     return {clip: _read(model, content) for clip, content in read_json(path).items()}
+
+
+def _find_all(runner: Runner, model: DenseCaptioner, path: Path, told: bool) -> None:
+    """Goes on where it was cut off."""
+    views = runner.view(runner.paths.model / "sentences", runner.paths.model / "words", told)
+    doing = "asking the oracle for regions" if told else "finding candidates"
+    advance = runner.progress.count(doing, len(views))
+    kept = read_begun(begun := path.with_suffix(".begun"))
+    with begun.open("a", encoding="utf-8") as lines:
+        for clip, view in views.items():
+            if clip not in kept:
+                kept[clip] = _find(model, view)
+                # On a line of its own, whatever a kill left of the one before.
+                lines.write("\n" + json.dumps([clip, kept[clip]]))
+                lines.flush()
+            advance()
+    write_json(path, kept)
+    runner.note_maker(path)
+    begun.unlink()
 
 
 def read_begun(path: Path) -> dict[str, Any]:

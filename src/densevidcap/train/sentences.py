@@ -281,7 +281,7 @@ class SentenceStage(ViewStage, TrainingStage):
         )
         self.options: SentenceTrainingConfig = config.training.sentences
         self.streams = config.streams.names
-        self._initial, self._keeps_words = initial, keeps_words
+        self._initial, self._spoken = initial, initial if keeps_words else None
 
     def list_settings(self) -> dict[str, Any]:
         return {
@@ -289,13 +289,13 @@ class SentenceStage(ViewStage, TrainingStage):
             "captioner": asdict(self.config.captioner),
             "training": asdict(self.options),
             "category": asdict(self.config.training.category),
-            **({"keeps_words": True} if self._keeps_words else {}),
+            **({"keeps_words": True} if self._spoken else {}),
         }
 
     def prepare(self, progress: Progress) -> SentenceTask:
         self.read_views(progress)
-        if self._initial is not None and self._keeps_words:
-            vocabulary = Vocabulary.load(self._initial / VOCABULARY)
+        if self._spoken is not None:
+            vocabulary = Vocabulary.load(self._spoken / VOCABULARY)
         else:
             vocabulary = self.list_words(self.options.min_count)
         classifier = self._train_category(progress)

@@ -169,7 +169,7 @@ class CorpusStage(ABC):
         readable = [record.id for record in self.clips if record.id in features]
         if not readable:
             raise CorpusError(f"no clip can be read; the first: {next(iter(failures.values()))}")
-        failures |= find_latecomers(self.out, readable)
+        failures |= keep_to_clips(self.out, readable)
         for clip, reason in failures.items():
             if clip not in self.left_out:
                 progress.say(f"left out {clip}: {reason}")
@@ -381,10 +381,10 @@ def _drop_what_has_no_effect(settings: Any) -> Any:
     return settings
 
 
-def find_latecomers(out: Path, readable: Sequence[str]) -> dict[str, str]:
-    """Clips that can be read only now, after the run took its first steps without them.
+def keep_to_clips(out: Path, readable: Sequence[str]) -> dict[str, str]:
+    """What a run leaves out, since it took its first steps without: clips that came late.
 
-    One that it began with and that is gone would give it other steps: that is refused.
+    Without one that it began with its steps would be others: that is refused.
     """
     path = out / RUN / CLIPS
     begun = read_json_or_none(path) if (out / RUN / CHECKPOINT).exists() else None
